@@ -11,16 +11,16 @@
  * A reading is a number of ticks, which has a meaning in this process only. The clock is the cycle
  * counter of the processor if it has a constant rate that is the same on all cores, otherwise
  * CLOCK_MONOTONIC; QMPI_CLOCK chooses (see qmpi(1)). All layers of a process have the same clock.
- * It is started when it is first used, which takes some 20 microseconds.
+ * The clock is started when it is first used, which takes some 20 microseconds.
  *
  * To compare times of different processes, convert them by QMPIX_Clock_get_world_time, which gives
  * the time on the clock of rank 0 of MPI_COMM_WORLD. The relation of the clocks is measured only if
  * a layer calls QMPIX_Clock_request_offsets.
  *
  * All calls return an error class, do not invoke error handlers, and set outputs only on success.
- * They may be made by any thread, and in any callback. Neither the MPI standard nor the draft of
- * the Tools Working Group defines them; MPI_Wtime and MPI_WTIME_IS_GLOBAL (MPI 4.0, section "Timers
- * and Synchronization") are what the standard offers.
+ * Unless their descriptions say otherwise, they may be made by any thread, and in any callback.
+ * Neither the MPI standard nor the draft of the Tools Working Group defines them; MPI_Wtime and
+ * MPI_WTIME_IS_GLOBAL (MPI 4.0, section "Timers and Synchronization") are what the standard offers.
  */
 #ifndef QMPI_CLOCK_H
 #define QMPI_CLOCK_H
@@ -34,8 +34,8 @@ extern "C" {
 #endif
 
 /*
- * Returns the current time in ticks. May be called once `init` of any layer has been called, also
- * in a signal handler. MPI_ERR_ARG: `ticks` is NULL.
+ * Returns the current time in ticks. May be called as soon as `init` of any layer has been called,
+ * also in a signal handler. MPI_ERR_ARG: `ticks` is NULL.
  */
 QMPI_API int QMPIX_Clock_get_time(uint64_t *ticks);
 
@@ -76,12 +76,12 @@ QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
  * processes; with 2 processes on one machine, it is less than a millisecond. The messages use a
  * private communicator, and no layer sees them.
  *
- * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all its
- * processes, with the same layers below it; otherwise, MPI_Init does not return. The layer gets
- * MPI_Finalize even while it is switched off (see QMPIX_Tool_keep_function), so it may be switched
- * off and on in single processes. Call this function when nothing more can fail in `init`.
- * MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not called from `init` for the layer that is being
- * initialized.
+ * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all
+ * processes of MPI_COMM_WORLD, with the same layers below it; otherwise, MPI_Init does not return.
+ * The layer gets MPI_Finalize even while it is switched off (see QMPIX_Tool_keep_function), so it
+ * may be switched off and on in single processes. Call this function when nothing more can fail in
+ * `init`. MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not called from `init` for the layer that is
+ * being initialized.
  */
 QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
 
@@ -109,7 +109,7 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
  * that is converted both before and after the second measurement may give two different times.
  *
  * MPI_ERR_ARG: `nanoseconds` is NULL. MPI_ERR_OTHER: nothing has been measured: no layer requested
- * it, MPI_Init has not ended yet, the program uses only sessions, or an MPI call failed.
+ * this, MPI_Init has not ended yet, the program uses only sessions, or an MPI call failed.
  */
 QMPI_API int QMPIX_Clock_get_world_time(uint64_t ticks, uint64_t *nanoseconds, uint64_t *bound);
 

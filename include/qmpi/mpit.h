@@ -3,22 +3,22 @@
  * MPI_T variables that layers publish.
  *
  * A layer publishes performance variables, control variables, categories and enumerations. The
- * application, all layers and all tools that use MPI_T find them among those of the MPI library,
- * through the standard calls (MPI standard, chapter "Tool Support", section "The MPI Tool
+ * application, and layers and other tools that call MPI_T_X, find them among those of the MPI
+ * library, through the standard calls (MPI standard, chapter "Tool Support", section "The MPI Tool
  * Information Interface"). The position of the publisher in the stack does not matter. QMPI layers
  * that call PMPI_T_X find only those of the MPI library.
  *
  * Names: an item NAME of tool TOOL is named `qmpi.TOOL.NAME`. If the tool is in the stack several
  * times, the item of its second layer is named `qmpi.TOOL#2.NAME`, and so on. QMPIX_BARE_NAME
- * requests the name NAME. It is granted if neither the MPI library nor another layer has an item of
- * this name; otherwise the item gets the long name. NAME has 1 to 255 printable characters.
+ * requests the name NAME. It is granted if neither the MPI library nor a layer has an item of this
+ * name; otherwise the item gets the long name. NAME has 1 to 255 printable characters.
  *
- * Published items exist for the whole run. Strings, arrays and the structures are copied; the data
- * behind `address` and `user`, and the callbacks, remain owned by the publisher and must exist as
- * long as the process. The calls may be made for any existing layer, from its `init` on, by any
- * thread, but not in a signal handler. Requesting an index or a bare name initializes MPI_T of the
- * MPI library, which then reads its environment variables; a layer that changes these variables
- * must do so before.
+ * Published items exist for the whole run, but those of a layer that is left out of the stack are
+ * hidden. Strings, arrays and the structures are copied; the data behind `address` and `user`, and
+ * the callbacks, remain owned by the publisher and must exist as long as the process. The calls may
+ * be made for any existing layer, from its `init` on, by any thread, but not in a signal handler.
+ * Requesting an index or a bare name initializes MPI_T of the MPI library, which then reads its
+ * environment variables; a layer that changes these variables must do so before.
  *
  * Errors are MPI error classes; no error handler is invoked. MPI_ERR_ARG: an argument or a field is
  * invalid, the layer does not exist, the resulting name is taken (for performance variables, within
@@ -47,13 +47,15 @@ enum {
  * Callbacks of a variable. `user` is the pointer that was published with it. `object` points to a
  * copy of the handle of the MPI object (MPI_Comm, MPI_Win, …) to which the variable was bound when
  * the MPI_T handle was allocated; NULL for variables without binding. The callbacks read or write
- * `count` elements of the variable's datatype. Their result is passed to the caller: MPI_SUCCESS or
- * an MPI_T error code, for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable.
+ * `count` elements of the variable's datatype. Their result is MPI_SUCCESS or an MPI_T error code,
+ * for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable. It is passed to the caller of
+ * MPI_T if the call is for a single handle.
  *
- * They run in the thread of the caller, without a lock of libqmpi. Several threads that read a
- * variable run its callback at the same time. Callbacks may call MPI_T. An MPI_T handle that is
- * bound to an object is not freed while a callback for this object runs in another thread: freeing
- * waits, so a callback must not wait for a thread that frees handles.
+ * Callbacks run in the thread of the caller, without a lock of libqmpi. Several threads that read a
+ * variable run its callback at the same time. Callbacks may call MPI_T. If MPI_T_PVAR_ALL_HANDLES
+ * or QMPIX_Pvar_sample has led to a callback for an MPI_T handle that is bound to an object,
+ * another thread that frees the handle waits until the callback has returned. So a callback must
+ * not wait for a thread that frees handles.
  */
 typedef int QMPIX_Var_read(void *user, const void *object, void *buffer, int count);
 typedef int QMPIX_Var_write(void *user, const void *object, const void *buffer, int count);
@@ -75,18 +77,19 @@ typedef int QMPIX_Var_open(void *user, const void *object, int *count);
  *
  * Each handle has its own value, as the standard requires for sessions:
  *   - COUNTER, AGGREGATE, TIMER: the publisher only adds. The value of a handle is the amount added
- *     since the handle was started or last reset; for a continuous variable, everything that the
- *     publisher has added. Writing and resetting change the value of the handle, not the
- *     publisher's data.
+ *     while the handle was started, since its allocation or the last reset; for a continuous
+ *     variable, everything that the publisher has ever added, or has added since the last reset.
+ *     Writing and resetting change the value of the handle, not the publisher's data.
  *   - HIGHWATERMARK, LOWWATERMARK: the publisher provides the current level, and calls
  *     QMPIX_Pvar_sample after each change. The value of a handle is the highest (lowest) level
- *     since the handle was started, allocated (continuous variables) or last reset.
+ *     while the handle was started, since its first start, its allocation (continuous variables) or
+ *     the last reset.
  *   - STATE, LEVEL, SIZE, PERCENTAGE, GENERIC: the value of a started handle is the current value
  *     of the publisher; that of a stopped handle is the value when it was stopped. Writing (unless
  *     READONLY) changes the value at `address` or calls `write`, and so affects all handles.
  *     Resetting sets the value of a stopped handle to the current value. For GENERIC variables, it
  *     first resets the current value for all handles: with `address`, to the value at publication;
- *     without, by a call of `reset`.
+ *     without `address`, by a call of `reset`.
  *
  * The datatypes that the MPI standard allows for a class are accepted; also MPI_INT for LEVEL, as
  * in the example of the standard.
@@ -129,8 +132,8 @@ QMPI_API int QMPIX_Pvar_sample(int index);
 
 /*
  * A control variable. Its value is stored at `address` (`count` elements), or `read` and `write`
- * access it. A string has the datatype MPI_CHAR, and `count` is the size of its buffer; a new
- * string must fit with its terminating null character. Variables with the scope
+ * access it. A string has the datatype MPI_CHAR, and `count` is the size of its buffer. At
+ * `address`, a new string must fit with its terminating null character. Variables with the scope
  * MPI_T_SCOPE_CONSTANT or MPI_T_SCOPE_READONLY cannot be written (MPI_T_ERR_CVAR_SET_NEVER), all
  * others can. Each element at `address` is read and written atomically.
  */
@@ -159,10 +162,11 @@ QMPI_API int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index);
 /*
  * Registers a function that publishes the variables of a layer only when they are needed. `publish`
  * runs once: when MPI_T is first initialized through the stack, from above or below the layer,
- * before the initializing call returns; or at once if MPI_T is initialized already. It runs in the
- * initializing thread, which holds a lock that other initializing threads wait for, so it must not
- * wait for MPI_T calls of other threads. A second call before `publish` has run replaces it. May be
- * called by any thread, from `init` on. MPI_ERR_ARG: no such layer, or `publish` is NULL.
+ * before the initializing call returns; or at once if MPI_T has been initialized since the stack
+ * was complete. `publish` runs in the initializing thread, which holds a lock that other
+ * initializing threads wait for, so it must not wait for MPI_T calls of other threads. A second
+ * call before `publish` has run replaces it. May be called by any thread, from `init` on.
+ * MPI_ERR_ARG: no such layer, or `publish` is NULL.
  */
 QMPI_API int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id));
 

@@ -21,14 +21,14 @@
  * The helper functions below tell what a call means: its bytes, peers, tag, root, communicator and
  * requests. They make only PMPI calls, and only between MPI_Init and MPI_Finalize (or in a
  * session); at other times, they return MPI_ERR_OTHER if they need such a call. They may be called
- * in `before` and in `after`, for the record passed to the callback, by the thread that received
- * it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not invoke error handlers,
- * and set outputs only on success. In `before`, the arguments of the program have not been checked
- * yet: for a null handle where an object is required, the result is MPI_ERR_ARG. For a handle that
- * is invalid in another way, such as that of a communicator that was freed, it is MPI_ERR_OTHER:
- * libqmpi checks each handle that MPI has not accepted yet, without invoking an error handler of
- * the program. With libraries of the standard ABI other than MPICH, it can check only communicators
- * that were passed to a helper function in an earlier `after`.
+ * in `before` and in `after` (some only in `after`), for the record passed to the callback, by the
+ * thread that received it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not
+ * invoke error handlers, and set outputs only on success. In `before`, the arguments of the program
+ * have not been checked yet: for a null handle where an object is required, the result is
+ * MPI_ERR_ARG. For a handle that is invalid in another way, such as that of a communicator that was
+ * freed, it is MPI_ERR_OTHER: libqmpi checks each handle that MPI has not accepted yet, without
+ * invoking an error handler of the program. With libraries of the standard ABI other than MPICH, it
+ * can check only communicators that were passed to a helper function in an earlier `after`.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
  * defines them. The groups below roughly follow the chapters of the standard (MPI 4.0), and the
@@ -143,7 +143,8 @@ typedef struct QMPIX_Call {
     const void *const *arguments; /* [i]: address of argument i, of the type of parameter i */
     const void *result;           /* address of the return value; NULL in `before` */
     const MPI_Request *requests;  /* with QMPIX_OBSERVE_REQUESTS, in functions that complete
-                                     requests: the handles before the call; else NULL */
+                                     requests: the handles before the call. Otherwise, or if memory
+                                     is exhausted: NULL */
     int request_count;
     unsigned reserved; /* for libqmpi */
 } QMPIX_Call;
@@ -214,7 +215,7 @@ QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
 /*
  * Returns the address at which `begin` of QMPIX_Call_get_time is stored, with `end` directly after
  * it: for tools that find out in another thread or in a signal handler how long a call has been
- * running. The observed call then needs no further reading of the clock. `begin` is 0 until the
+ * running. Such a tool need not read the clock itself when a call begins. `begin` is 0 until the
  * call begins; `end` is valid in `after`. The address is on the stack of the thread and is valid
  * until the call has returned, or has been left by longjmp or an exception. The distance of the
  * address from the record, to which `call` points, is always the same, so that a tool that knows
@@ -274,10 +275,10 @@ QMPI_API int QMPIX_Call_get_result(const QMPIX_Call *call, void *value);
 
 /*
  * Stores the class of an error code in `error_class`, as MPI_Error_class does, but never invokes an
- * error handler of the program. With some MPI libraries, MPI_Error_class and MPI_Error_string do so
- * for a number that is not an error code of MPI. A call may return such a number, for example one
- * that an attribute callback of the program has returned. MPI_ERR_ARG also: `code` is such a
- * number.
+ * error handler of the program. With some MPI libraries, MPI_Error_class and MPI_Error_string
+ * invoke one for a number that is not an error code of MPI. A call may return such a number, for
+ * example one that an attribute callback of the program has returned. MPI_ERR_ARG also: `code` is
+ * such a number.
  */
 QMPI_API int QMPIX_Error_class(int code, int *error_class);
 
@@ -364,9 +365,9 @@ QMPI_API int QMPIX_Call_for_each_neighbor(const QMPIX_Call *call,
 
 /*
  * Returns the communicator that is passed to a call, even if the call only queries it; for
- * MPI_Start, the communicator of the persistent operation; for MPI_Mrecv and MPI_Imrecv, that of
- * the call that matched the message. MPI_ERR_ARG also: the call has no communicator, or it is
- * unknown.
+ * MPI_Start and MPI_Startall, the communicator of the (first) persistent operation; for MPI_Mrecv
+ * and MPI_Imrecv, that of the call that matched the message. MPI_ERR_ARG also: the call has no
+ * communicator, or it is unknown.
  */
 QMPI_API int QMPIX_Call_get_comm(const QMPIX_Call *call, MPI_Comm *comm);
 
@@ -383,12 +384,12 @@ QMPI_API int QMPIX_Call_get_peer(const QMPIX_Call *call, int *peer, int *world, 
  * Returns, in `after`, the requests that a call started or completed. Stores at most `capacity`
  * handles, and sets `count` to the total number. MPI_ERR_OTHER: called in `before`.
  *
- * Started requests are new ones (of MPI_Isend and similar calls) and those of MPI_Start. Completed
- * requests need QMPIX_OBSERVE_REQUESTS. MPI_Wait and MPI_Waitall do not distinguish inactive
- * requests from completed ones, so inactive ones are included; MPI_REQUEST_NULL is left out. A call
- * that failed has completed the requests that it freed; a failed MPI_Waitall or similar call has
- * completed those whose status says so, which requires statuses (see QMPIX_OBSERVE_STATUSES) and,
- * in MPI_Testall, a flag that is set.
+ * Started requests are new ones (of MPI_Isend and similar calls) and those of MPI_Start and
+ * MPI_Startall. Completed requests need QMPIX_OBSERVE_REQUESTS. MPI_Wait and MPI_Waitall do not
+ * distinguish inactive requests from completed ones, so inactive ones are included;
+ * MPI_REQUEST_NULL is left out. A call that failed has completed the requests that it freed; a
+ * failed MPI_Waitall or similar call has completed those whose status says so, which requires
+ * statuses (see QMPIX_OBSERVE_STATUSES) and, in MPI_Testall, a flag that is set.
  *
  * All observers of a call get the same answer. It is read from the record each time that an
  * observer asks, which takes some 14 instructions for each request.
@@ -516,7 +517,7 @@ QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void *
  * If no library is mapped at the address, the result is the last library that was seen there: a
  * library is seen when an address in it is passed to this call or returned by
  * QMPIX_Call_get_callers. Addresses of a library that was closed (dlclose) are thus found if it was
- * seen before. MPI_ERR_ARG also: no library was seen there.
+ * seen before. MPI_ERR_ARG also: no library was seen there, or memory is exhausted.
  *
  * May be called by any thread, also in a signal handler. Takes some tens of nanoseconds, and
  * microseconds for the first address of each library.
@@ -553,16 +554,17 @@ typedef struct QMPIX_Address {
  * that of the new one. QMPIX_Address_find explains which closed libraries are known.
  *
  * The first look-up of an address reads the debug information, which may take milliseconds, or
- * seconds if there is much of it. It may wait for locks, uses malloc, and needs up to a megabyte of
- * stack: do not make it in a signal handler, or in a thread with a small stack. The very first one
- * loads a library. MPI_ERR_ARG also: no library is known.
+ * seconds if there is much of it. This look-up may wait for locks, uses malloc, and needs up to a
+ * megabyte of stack: do not make it in a signal handler, or in a thread with a small stack. The
+ * first one in a process, or after QMPIX_Debug_info_release, loads a library. MPI_ERR_ARG also: no
+ * library is known, or memory is exhausted.
  */
 QMPI_API int QMPIX_Address_describe(const void *address, const QMPIX_Address **description);
 
 /*
  * Describes a place like QMPIX_Address_describe, for a library and an offset that
  * QMPIX_Address_find returned, perhaps in another process of the job. Here, even a second look-up
- * uses a lock.
+ * uses a lock. MPI_ERR_OTHER: memory is exhausted.
  */
 QMPI_API int QMPIX_Library_describe(const char *library, size_t offset,
                                     const QMPIX_Address **description);

@@ -13,11 +13,11 @@
  * tool_ids: 1 is the layer nearest the application, and the numbers increase towards the MPI
  * library, which has the number 0.
  *
- * Every call returns an MPI error class: MPI_SUCCESS if it succeeded. No call invokes an MPI error
- * handler. Outputs are set only on success. NULL pointers, unknown tool_ids and unknown function
- * numbers are errors (MPI_ERR_ARG); "MPI_ERR_ARG also:" in a description adds a case to these.
- * Unless its description says otherwise, a call may be made by any thread at any time, even before
- * MPI_Init and after MPI_Finalize.
+ * A call returns an MPI error class, MPI_SUCCESS if it succeeded, unless its description says
+ * otherwise. No call invokes an MPI error handler. Outputs are set only on success. NULL pointers,
+ * unknown tool_ids and unknown function numbers are errors (MPI_ERR_ARG); "MPI_ERR_ARG also:" in a
+ * description adds a case to these. Unless its description says otherwise, a call may be made by
+ * any thread at any time, even before MPI_Init and after MPI_Finalize.
  */
 #ifndef QMPI_QMPI_H
 #define QMPI_QMPI_H
@@ -87,7 +87,8 @@ QMPI_API extern struct QMPIX_Stack QMPIX_stack;
  * leaves `init`, it is caught, and the layer cannot be used.
  *
  * MPI_ERR_ARG: an argument is NULL or invalid, or the name is taken. MPI_ERR_OTHER: the stack has
- * been built already. QMPI draft, "Tool registration".
+ * been built already, or the tool is one of MPICH's variant that is not in the stack. QMPI draft,
+ * "Tool registration".
  */
 QMPI_API int QMPI_Register_tool_name(const char *tool_name, void (*init)(int tool_id));
 
@@ -107,12 +108,14 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  * A second call for the same function replaces the interceptor.
  *
  * Usually called from `init` of the layer. It may also be called later, by any thread, but not in a
- * signal handler. The interceptor then gets all calls that start after it has returned; calls in
- * progress may continue without it. Layers above that have saved pointers to next functions are
- * informed as if a layer had been switched: see QMPIX_Register_stack_changed.
+ * signal handler. The interceptor then gets all MPI calls that start after
+ * QMPI_Register_tool_function has returned; calls in progress may continue without it. Layers above
+ * that have saved pointers to next functions are informed as if a layer had been switched: see
+ * QMPIX_Register_stack_changed.
  *
  * MPI_ERR_OTHER: the call is made in another layer's `init` or before the stack has been built, the
- * layer has registered functions of MPICH's variant, or memory is exhausted. QMPI draft, "Tool
+ * layer has registered functions of MPICH's variant or is left out of the stack, memory is
+ * exhausted, or the system does not allow relocations to be changed. QMPI draft, "Tool
  * registration".
  */
 QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn,
@@ -287,6 +290,7 @@ typedef struct QMPIX_Tool_info {
  * constructor. An option of an entry in QMPI_TOOLS that is not among `options` is then an error; a
  * tool without a description accepts all options. `info` is not copied: it and everything that it
  * points to must exist for the whole run. MPI_ERR_ARG also: no tool of this name is registered.
+ * MPI_ERR_OTHER: the stack has been built already.
  */
 QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_info *info);
 
@@ -339,7 +343,8 @@ QMPI_API int QMPIX_Tool_get_skip_errors(int tool_id, int *skip);
 
 /* ---- The layers of the stack ----------------------------------------------------------------- */
 
-/* Returns the number of layers: their tool_ids are 1 … count. It is 0 before the first MPI call. */
+/* Returns the number of layers: their tool_ids are 1 … count. The number is 0 before the first MPI
+ * call. */
 QMPI_API int QMPIX_Tool_count(int *count);
 
 /* Returns the name of a layer's tool. The string exists for the whole run. */
@@ -383,7 +388,7 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  * Pointers to next functions that a layer has saved stay callable and ignore the change; see
  * QMPIX_Register_stack_changed. The pointers of a PMPI layer are updated, except saved results of
  * dlsym; a message reports this case. A layer that is off does not see MPI_Finalize, unless it
- * requested this with QMPIX_Tool_keep_function.
+ * requested this with QMPIX_Tool_keep_function, or is a PMPI tool whose entry has conditions.
  *
  * MPI_ERR_OTHER: the stack has not been built yet, the system does not allow relocations to be
  * changed, or memory is exhausted; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is
@@ -433,7 +438,7 @@ struct sigaction;
  * other action that the program sets replaces the handler.
  *
  * With `tool_action` 0, QMPIX_Tool_sigaction may be called in a signal handler. MPI_ERR_ARG: the
- * system's sigaction fails.
+ * system's sigaction fails. MPI_ERR_NO_MEM: memory is exhausted.
  */
 QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
                                   int tool_action);
@@ -445,11 +450,12 @@ QMPI_API int QMPIX_Tool_sigaction(int number, const struct sigaction *action, st
  *   bytes       what is written, in one piece if the system allows it
  *   length      how many bytes
  *
- * Returns how many bytes have been written. These are fewer than `length` if the descriptor was
- * closed when the process started, if nobody reads any more, or if a non-blocking descriptor takes
- * nothing for 10 seconds. A file of the program that has got the descriptor since the process
- * started is never written to; stderr remains reachable then. The program is never terminated by
- * SIGPIPE or SIGXFSZ. The buffer of the program's stream `stdout` is not flushed first.
+ * Returns how many bytes have been written. These are fewer than `length`, for example, if the
+ * descriptor was closed when the process started, if nobody reads any more, or if a non-blocking
+ * descriptor takes nothing for 10 seconds. A file of the program that has got the descriptor since
+ * the process started is never written to; stderr remains reachable then. The program is never
+ * terminated by SIGPIPE or SIGXFSZ. The buffer of the program's stream `stdout` is not flushed
+ * first.
  *
  * QMPIX_Standard_write may be called by any thread at any time, also in signal handlers.
  */
@@ -502,13 +508,13 @@ QMPI_API int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm);
  * The functions of all layers are called in the order of the stack, by the thread that carries out
  * MPI_Finalize and within it, also those of layers that are switched off. `ticks` is the same for
  * all: the time (see QMPIX_Clock_get_time) at which the first of them was called. They may make
- * PMPI calls. If the program has initialized MPI before it loaded libqmpi, they are called before
- * the delete callbacks. They are not called if MPI_Finalize does not reach the MPI library, because
- * a lower layer does not pass it on; a session does not call them either, because it has no
- * MPI_COMM_SELF.
+ * PMPI calls. If the program has initialized MPI before it loaded libqmpi, or if a session is open,
+ * they are called before the delete callbacks. The functions are not called if MPI_Finalize does
+ * not reach the MPI library, because a lower layer does not pass it on; a session does not call
+ * them either, because it has no MPI_COMM_SELF.
  *
  * QMPIX_Register_finalizer is called in `init`; a second call replaces the function. MPI_ERR_OTHER:
- * `init` is not running.
+ * not called from `init` for the layer that is being initialized.
  */
 QMPI_API int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_t ticks));
 

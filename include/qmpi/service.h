@@ -71,7 +71,8 @@ QMPI_API int QMPIX_Service_find(int tool_id, const char *name, int version, int 
 
 /*
  * Callback of QMPIX_Service_watch. `tool_id` and `data` are those given there, `offering_id` and
- * `table` what QMPIX_Service_find returns now; if it finds nothing, they are 0 and NULL.
+ * `table` what QMPIX_Service_find returns now. If it finds nothing, `offering_id` is 0, and `table`
+ * is NULL.
  */
 typedef void QMPIX_Service_changed(int tool_id, int offering_id, const void *table, void *data);
 
@@ -99,9 +100,9 @@ QMPI_API int QMPIX_Service_watch(int tool_id, const char *name, int version,
                                  QMPIX_Service_changed *callback, void *data);
 
 /*
- * Returns a service that a layer offers. `index` counts them from 0 in the order of
- * QMPIX_Service_offer. The name exists for the whole run. MPI_ERR_ARG also: the layer offers fewer
- * services.
+ * Returns a service that a layer offers. `index` counts the services of the layer from 0 in the
+ * order of QMPIX_Service_offer. The name exists for the whole run. MPI_ERR_ARG also: the layer
+ * offers fewer services.
  */
 QMPI_API int QMPIX_Service_get(int tool_id, int index, const char **name, int *version);
 

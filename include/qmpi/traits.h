@@ -159,7 +159,7 @@ typedef struct QMPIX_Traits {
 /*
  * Stores the traits of a function in `traits`: as many members as its member `size` includes.
  * `function` is a description that QMPIX_Function_describe has returned, or that of a call.
- * MPI_ERR_ARG also: the size is not one of a version of QMPIX_Traits.
+ * MPI_ERR_ARG also: the size is less than that of the first version of QMPIX_Traits.
  */
 QMPI_API int QMPIX_Function_get_traits(const QMPIX_Function *function, QMPIX_Traits *traits);
 
@@ -223,7 +223,7 @@ typedef enum QMPIX_Length {
     QMPIX_LENGTH_STATUS, /* the integers of a status in Fortran */
     QMPIX_LENGTH_PEERS,  /* the processes of the communicator, or of its remote group */
     QMPIX_LENGTH_PEERS_ROOT,
-    QMPIX_LENGTH_LOCAL, /* the processes of its local group */
+    QMPIX_LENGTH_LOCAL, /* the processes of the communicator's local group */
     QMPIX_LENGTH_INDEGREE,
     QMPIX_LENGTH_OUTDEGREE,
     QMPIX_LENGTH_DIMENSIONS,
@@ -247,8 +247,8 @@ typedef struct QMPIX_Parameter_traits {
 
 /*
  * Stores the traits of parameter `index` of a function in `traits`: as many members as its member
- * `size` includes. MPI_ERR_ARG also: no such parameter, or the size is not one of a version of
- * QMPIX_Parameter_traits.
+ * `size` includes. MPI_ERR_ARG also: no such parameter, or the size is less than that of the first
+ * version of QMPIX_Parameter_traits.
  */
 QMPI_API int QMPIX_Function_get_parameter_traits(const QMPIX_Function *function, int index,
                                                  QMPIX_Parameter_traits *traits);

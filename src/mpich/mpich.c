@@ -144,11 +144,12 @@ static _Atomic(struct text_entry *) buckets[BUCKETS];
 
 /* Entries are allocated in chunks. */
 struct chunk {
-    atomic_size_t used; /* the addition gives each thread an entry of its own */
+    atomic_size_t used; /* entries taken; an atomic addition gives each thread one of its own, and
+                           the sum may exceed CHUNK_ENTRIES */
     struct text_entry entries[];
 };
 enum { CHUNK_ENTRIES = (CHUNK_SIZE - sizeof(struct chunk)) / sizeof(struct text_entry) };
-/* Exchanged once the chunk is mapped; a thread that finds it may use it. */
+/* Exchanged after the new chunk was mapped; a thread that finds a chunk here may use it. */
 static _Atomic(struct chunk *) current;
 
 static void add_chunk(struct chunk *full)

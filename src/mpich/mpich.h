@@ -13,8 +13,8 @@
 
 /*
  * Redirects all references to the calls of MPICH's variant to libqmpi, if the loader finds the
- * definitions of the MPI library first. Examines all loaded objects if any object has been loaded
- * since the last call; otherwise, it does nothing.
+ * definitions of the MPI library first. Does nothing if no object has been loaded since the last
+ * call.
  */
 void qmpi_mpich_override(void);
 

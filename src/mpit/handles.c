@@ -245,7 +245,7 @@ static void wait_for_others(const struct qmpi_mpit_state *state)
 
 /* ---- Creating and freeing handles ------------------------------------------------------------ */
 
-/* Returns a spare state that can be reused; NULL: none. */
+/* Returns a state that was spare and is now owned by this thread; NULL: none can be reused. */
 static struct qmpi_mpit_state *reuse_state(const struct qmpi_mpit_slot *slot)
 {
     struct qmpi_mpit_state *state = atomic_load(&slot->variable->marks);
@@ -271,8 +271,9 @@ static void list_state(const struct qmpi_mpit_slot *slot, struct qmpi_mpit_state
         ;
 }
 
-/* This store and those of start_or_stop have release order, so that a reader of this set that sees
- * one of them also sees that `sequence` has changed since it selected this set. */
+/* This store and those of start_or_stop have release order. A slow reader may still read this set,
+ * which it selected before `sequence` was last changed. If it sees one of these stores, it then
+ * also sees the new `sequence`, and reads again. */
 static void set_started(struct qmpi_mpit_state *state, unsigned sequence, bool started)
 {
     atomic_store_explicit(&state->started[sequence & 1], started, memory_order_release);
@@ -475,7 +476,8 @@ static void get_elements(const struct qmpi_mpit_slot *slot, const void *array, v
     } while (atomic_load_explicit(&state->sequence, memory_order_relaxed) != sequence);
 }
 
-/* A faster version for counters, because monitors read these most often. */
+/* A faster get_elements for variables that are `simple` (index.h), because monitors read counters
+ * most often. */
 static void get_simple(const struct qmpi_mpit_slot *slot, void *buffer)
 {
     struct qmpi_mpit_state *state = slot->state;
@@ -627,7 +629,8 @@ int qmpi_mpit_pvar_zero(const struct qmpi_mpit_slot *slot)
     return read_and_reset(slot, NULL);
 }
 
-/* For GENERIC variables at an address, exchanges the publisher's own elements. */
+/* For GENERIC variables at an address: exchanges the publisher's own elements, so that no
+ * concurrent change is lost. A stopped handle gives its own old value. */
 static void get_zero_source(const struct qmpi_mpit_slot *slot, void *buffer)
 {
     const struct qmpi_mpit_variable *variable = slot->variable;

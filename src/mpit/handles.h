@@ -2,9 +2,9 @@
 /*
  * The objects behind libqmpi's MPI_T handles and enumerations: slots in one address range, so that
  * their addresses distinguish them from those of the MPI library, also in a signal handler. The
- * range is reserved as a whole and made accessible in pieces. A freed slot returns to a pool, from
- * which it is taken as late as possible, so that uses of freed handles are detected for a long
- * time.
+ * range is reserved as a whole and made accessible in pieces. A freed slot goes to the end of a
+ * list, and is reused only after the slots that were freed before it, so that most uses of freed
+ * handles are detected.
  */
 #ifndef QMPI_MPIT_HANDLES_H
 #define QMPI_MPIT_HANDLES_H
@@ -22,7 +22,7 @@ enum { QMPI_MPIT_SLOT_SIZE = 64 };
  * word of a handle that it is given, and must not take a slot for one of its own objects. */
 enum qmpi_mpit_kind {
     QMPI_MPIT_FREE = 0x71b10000,
-    QMPI_MPIT_TAKEN, /* not yet filled in */
+    QMPI_MPIT_TAKEN, /* no handle: not yet filled in, or being freed */
     QMPI_MPIT_ENUM,
     QMPI_MPIT_CVAR,
     QMPI_MPIT_PVAR
@@ -34,8 +34,8 @@ struct qmpi_mpit_enum;
 struct qmpi_mpit_slot {
     /* Stored with release order after the other members, loaded with acquire order before them. */
     _Alignas(QMPI_MPIT_SLOT_SIZE) atomic_uint kind;
-    int count;                  /* of elements */
-    MPI_T_pvar_session session; /* the MPI library's */
+    int count;                  /* number of elements */
+    MPI_T_pvar_session session; /* performance variables: a session of the MPI library */
     const struct qmpi_mpit_variable *variable;
     union {
         struct qmpi_mpit_state *state; /* handles of performance variables */
@@ -48,13 +48,14 @@ struct qmpi_mpit_slot {
     } handle;
     union {
         struct qmpi_mpit_slot *next; /* in the list of free slots */
-        int uses;                    /* live slots: the handle, and the lists that contain it */
+        int uses; /* published slots: 1 for the handle until it is freed, and 1 for each list that
+                     contains the slot */
     };
 };
 
 /* The range begins at `base`, and `used` bytes of it are slots. Both are stored under the lock of
  * the pool. Any thread loads them with relaxed order: it has received the handle that it asks about
- * from the thread that created it, so it also sees the range. */
+ * from the thread that created this handle, so it also sees the range. */
 extern struct qmpi_mpit_arena {
     atomic_uintptr_t base;
     atomic_size_t used;
@@ -78,7 +79,7 @@ static inline struct qmpi_mpit_slot *qmpi_mpit_slot_of(const void *handle, enum 
     return slot;
 }
 
-/* Returns a slot that is TAKEN and otherwise zero; NULL: out of memory. */
+/* Returns a slot that is TAKEN and otherwise zero; NULL: memory or the range is exhausted. */
 struct qmpi_mpit_slot *qmpi_mpit_slot_take(void);
 
 /* Makes a filled slot a live handle of this kind. */
@@ -118,39 +119,42 @@ int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object
 /*
  * The state of a handle of a published performance variable has one word for each element:
  *
- *             started                                stopped
- *   SUM       the publisher's value at the start     the value
- *   HIGH LOW  the mark so far                        the mark
- *   PRESENT   unused                                 the value when it stopped
+ *             started                                     stopped
+ *   SUM       the publisher's value less the handle's     the handle's value
+ *   HIGH LOW  the mark so far                             the mark
+ *   PRESENT   unused                                      the handle's value
  *
  * There are two sets of words. Starting and stopping fill in the one that is not in use and then
  * increment `sequence`. A reader that finds `sequence` unchanged has therefore read a consistent
- * set, and a signal handler that interrupts them reads the old set without waiting.
+ * set, and a signal handler that interrupts the starting or stopping reads the old set without
+ * waiting.
  *
  * MPI_T_PVAR_ALL_HANDLES and the sampling of watermarks access handles that their owner may free at
- * the same time. Such an access begins a visit to the state, and then checks whether it is still
- * live. Freeing a handle that is bound to an object waits for the end of all visits by other
+ * the same time. Such an access begins a visit to the state, and then checks whether the state is
+ * still live. Freeing a handle that is bound to an object waits for the end of all visits by other
  * threads, because the object may be freed next. The last user returns the slot to the pool.
  */
 
-/* A state is spare, owned by the thread that creates or frees its handle, or that of a live handle.
- * States of watermarks are never freed, because sampling visits all of them, but are reused. */
+/* A state is spare, or owned by the thread that creates or frees its handle, or it is the state of
+ * a live handle. States of watermarks are never freed, because sampling visits all of them, but are
+ * reused. */
 enum qmpi_mpit_life { QMPI_MPIT_SPARE, QMPI_MPIT_OWNED, QMPI_MPIT_LIVE };
 
 struct qmpi_mpit_state {
     /* The last bit selects the set in use. The sequence is changed after a set was filled in, and
-     * loaded before and after the set is read; all parts of a set are stored with release order and
-     * loaded with acquire order. */
+     * loaded before and after the set is read. Starting and stopping store all parts of a set with
+     * release order, and readers load them with acquire order. */
     atomic_uint sequence;
     atomic_bool started[2];
-    atomic_bool ever; /* the handle was started before; read only to start or stop it */
+    atomic_bool ever; /* the handle was started before, or is continuous; only starting and stopping
+                         read this */
     /* A visitor increments `inside` and then reads `life`; the thread that frees the handle changes
      * `life` and then reads `inside`. Sequentially consistent order ensures that at least one sees
      * the other. */
     atomic_int life; /* enum qmpi_mpit_life */
     atomic_int inside;
-    int count;       /* of elements */
-    uint64_t object; /* watermarks: the handle of the object */
+    int count;       /* number of elements, and of words in a set */
+    uint64_t object; /* the handle of the object, if the variable is bound to one */
     struct qmpi_mpit_state *next;
     uint64_t words[];
 };
@@ -188,8 +192,8 @@ struct qmpi_mpit_raw {
     void *many; /* to be freed; NULL: `few` was enough */
 };
 
-/* Returns MPI_SUCCESS, or an error of the publisher's callback; after an error, `raw` must not be
- * ended. */
+/* Returns MPI_SUCCESS, MPI_T_ERR_MEMORY, or an error of the publisher's callback; after an error,
+ * `raw` must not be ended. */
 int qmpi_mpit_raw_begin(const struct qmpi_mpit_variable *variable, const void *object, int count,
                         struct qmpi_mpit_raw *raw);
 void qmpi_mpit_raw_end(struct qmpi_mpit_raw *raw);
@@ -200,14 +204,14 @@ void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, 
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 
-/* The functions below return error codes of MPI_T. If not stated otherwise, the slot is a live
- * handle. */
+/* The functions below that return an int return an error code of MPI_T. If not stated otherwise,
+ * the slot is a live handle. */
 
 /* Adds the state to an opened slot, and publishes it as a handle of the session. */
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);
 
-/* Frees a live handle; MPI_T_ERR_INVALID_HANDLE: another thread did so. If it is bound to an
- * object, waits for callbacks for this object in other threads. */
+/* Frees a live handle; MPI_T_ERR_INVALID_HANDLE: another thread did so. If the handle is bound to
+ * an object, waits for the visits of other threads to its state. */
 int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
 
 /* Must be called once for each handle in a list that qmpi_mpit_slots_of_session has returned. */

@@ -29,8 +29,8 @@ QMPI_LOCK(tables_lock);
 /* Counts changes after they were made; clients that see a new number ask again. */
 static atomic_int changes;
 
-/* Whether an index is left; there are about a million. Published items reserve theirs before it is
- * requested. */
+/* Whether an index is left; there are about a million. One is reserved for each published item that
+ * has none yet. */
 static bool has_free_index(const struct table *table)
 {
     const int waiting = table->items_count - table->indexed_count;

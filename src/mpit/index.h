@@ -2,8 +2,8 @@
 /*
  * The merged index spaces: the items of the MPI library and those that layers publish, in the order
  * in which they were first seen. An index never changes; the tables only grow. Because the library
- * may add variables at any time, it is queried whenever items are counted, a name is searched, or
- * an unknown index is used.
+ * may add variables at any time, it is queried, for example, whenever items are counted or an
+ * unknown index is used.
  */
 #ifndef QMPI_MPIT_INDEX_H
 #define QMPI_MPIT_INDEX_H
@@ -21,12 +21,12 @@ struct qmpi_mpit_category;
 struct qmpi_mpit_item {
     enum qmpi_mpit_space space;
     int tool_id;             /* 0: the dispatcher */
-    int index;               /* merged index; -1: not requested yet */
+    int index;               /* merged index; -1: not assigned yet */
     char *name, *short_name; /* the full name, and the name that the layer gave */
     char *description;
-    struct qmpi_mpit_category *category; /* its category; NULL: it is `qmpi` itself */
+    struct qmpi_mpit_category *category; /* its category; NULL: the item is the category `qmpi` */
     atomic_bool gone;                    /* its layer was left out of the stack */
-    struct qmpi_mpit_item *same_hash;    /* the next one in the table of names */
+    struct qmpi_mpit_item *same_hash;    /* the next one whose name has the same hash */
 };
 
 struct qmpi_mpit_variable {
@@ -67,8 +67,8 @@ struct qmpi_mpit_place {
     int library;
 };
 
-/* Whether an index exists; if so, sets its meaning. If the index is known already, no lock is
- * taken. */
+/* Whether an index exists and was not withdrawn; if so, sets its meaning. If the index is known
+ * already, no lock is taken. */
 bool qmpi_mpit_find(enum qmpi_mpit_space space, int index, struct qmpi_mpit_place *place);
 
 /* Returns the published item with this index; NULL: there is none, or it has been withdrawn. Never
@@ -78,10 +78,11 @@ struct qmpi_mpit_item *qmpi_mpit_find_published(enum qmpi_mpit_space space, int 
 /* Returns the number of indices. */
 int qmpi_mpit_count(enum qmpi_mpit_space space);
 
-/* Replaces `count` indices of the library by the merged indices. */
+/* Replaces `count` indices of the library by the merged indices. An index stays as it is if it has
+ * no merged index, because memory is exhausted. */
 void qmpi_mpit_translate(enum qmpi_mpit_space space, int count, int *indices);
 
-/* Returns the merged index for an index of the library. */
+/* Does the same for one index, and returns the result. */
 int qmpi_mpit_index_of_library(enum qmpi_mpit_space space, int library);
 
 /*

@@ -17,8 +17,8 @@ atomic_int qmpi_mpit_users; /* see library.h */
 MPI_T_pvar_handle qmpi_mpit_all_handles;
 
 QMPI_LOCK(hold_lock);
-/* Stored with release order under the lock, once the library is initialized for qmpi; a thread that
- * has loaded it with acquire order may call the library. */
+/* Stored with release order under the lock, after the library was initialized for libqmpi; a thread
+ * that has loaded it with acquire order may call the library. */
 static atomic_bool held;
 
 #if defined(MPI_T_PVAR_ALL_HANDLES) || defined(QMPI_STATIC)
@@ -70,8 +70,8 @@ bool qmpi_mpit_hold(void)
 /*
  * Whether it is too late to initialize MPI_T. In Open MPI 4.1.4, the initialization takes 0.2 s,
  * because all components are opened, and fails after MPI_Finalize even if MPI_T was initialized
- * before. Therefore, MPI_Finalize does not initialize MPI_T for libqmpi, as it does with other
- * libraries, and a first initialization after MPI_Finalize is refused.
+ * before. Therefore, unlike with other libraries, MPI_Finalize does not initialize MPI_T for
+ * libqmpi, and a first initialization after MPI_Finalize is refused.
  */
 static bool is_too_late_to_init(void)
 {
@@ -246,7 +246,8 @@ int qmpi_mpit_library_handles_all(MPI_T_pvar_session session, qmpi_mpit_library_
 }
 #else
 
-/* Held while the library accesses all handles, so that none is freed meanwhile. */
+/* Protects the list below. It is also held while the library accesses all handles, so that none is
+ * freed meanwhile. */
 QMPI_LOCK(handles_lock);
 
 static struct library_handle {

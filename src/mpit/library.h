@@ -17,8 +17,9 @@
 
 /*
  * The number of calls of MPI_T_init_thread minus those of MPI_T_finalize, through the stack or as
- * PMPI_T_X. 0: MPI_T is not initialized. It is loaded with relaxed order: a program that uses MPI_T
- * has initialized it before, in this thread or in one with which this thread has synchronized.
+ * PMPI_T_X. 0: MPI_T is not initialized. The number is loaded with relaxed order: a program that
+ * uses MPI_T has initialized MPI_T before, in this thread or in one with which this thread has
+ * synchronized.
  */
 extern atomic_int qmpi_mpit_users QMPI_HIDDEN;
 
@@ -33,16 +34,18 @@ extern MPI_T_pvar_handle qmpi_mpit_all_handles QMPI_HIDDEN;
 void qmpi_mpit_library_start(void);
 
 /*
- * Initializes the MPI_T of the library for libqmpi, once, without ever finalizing it. Its tables
- * then stay available: MPICH 4.0.2 frees them in the last MPI_T_finalize or in MPI_Finalize, and
- * does not create them again. Returns false if the library's MPI_T cannot be initialized.
+ * Initializes the MPI_T of the library for libqmpi, once, without ever finalizing it. The tables of
+ * the library then stay available: MPICH 4.0.2 frees them in the last MPI_T_finalize or in
+ * MPI_Finalize, and does not create them again. Returns false if the library's MPI_T cannot be
+ * initialized.
  */
 bool qmpi_mpit_hold(void);
 
 /* Whether the tables of the library are available. */
 bool qmpi_mpit_is_held(void);
 
-/* The merged functions of these names (see merged.h). */
+/* The merged functions (see merged.h) for MPI_T_init_thread, MPI_T_finalize, MPI_Finalize and
+ * MPI_Session_finalize. */
 int qmpi_mpit_init_thread(int required, int *provided);
 int qmpi_mpit_finalize(void);
 int qmpi_mpit_mpi_finalize(void);
@@ -52,12 +55,12 @@ int qmpi_mpit_session_finalize(MPI_Session *session);
 
 /* ---- Publishing on demand: see QMPIX_Register_publisher -------------------------------------- */
 
-/* Calls `publish` when MPI_T is initialized; immediately if it has been initialized already. For
- * tool_id 0, it is called before the publishers of the layers. */
+/* Calls `publish` when MPI_T is next initialized, or immediately if it has been initialized since
+ * all layers were initialized. For tool_id 0, it is called before the publishers of the layers. */
 void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id));
 
-/* Called when MPI_T is initialized: makes all registered layers publish, once, and waits for them.
- */
+/* Called when MPI_T is initialized: calls the registered publishers that have not been called yet.
+ * If another thread is doing so, waits for it. */
 void qmpi_mpit_lazy_start(void);
 
 /* Removes a layer that is left out of the stack, so that it does not publish. */
@@ -66,10 +69,12 @@ void qmpi_mpit_lazy_forget(int tool_id);
 /* ---- Handles of performance variables -------------------------------------------------------- */
 
 /*
- * libqmpi stores the handles of the library only if MPI_T_PVAR_ALL_HANDLES cannot be passed on to
- * it: libraries with the standard ABI treat its value as a pointer (MPICH 5.0.2, Open MPI
- * 6.0.0rc2). All other libraries know their handles, including those from PMPI_T_pvar_handle_alloc.
+ * libqmpi stores the handles of the library only if MPI_T_PVAR_ALL_HANDLES cannot be passed on:
+ * libraries with the standard ABI treat this value as a pointer (MPICH 5.0.2, Open MPI 6.0.0rc2).
+ * All other libraries know their handles, including those from PMPI_T_pvar_handle_alloc.
  */
+
+/* MPI_T_pvar_start, stop or reset. */
 typedef int qmpi_mpit_library_function(MPI_T_pvar_session session, MPI_T_pvar_handle handle);
 
 /* The library's MPI_T_pvar_handle_alloc, and MPI_T_pvar_handle_free. */

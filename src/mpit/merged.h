@@ -63,7 +63,7 @@ QMPI_MPIT_DECLARE(source_get_timestamp);
  * Returns a string by the convention of MPI 4.0, section 15.3.3 "Convention for Returning Strings".
  * On entry, `*length` is the size of `buffer`; on return, it is the size of the whole string with
  * its terminating null character. If `length` is NULL, nothing is returned; if there is no buffer,
- * or its size is 0, only the length is returned.
+ * or its size is 0, only the size is returned.
  */
 static inline void qmpi_mpit_give_text(const char *text, char *buffer, int *length)
 {

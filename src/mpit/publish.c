@@ -15,9 +15,9 @@
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
 /*
- * A layer publishes in its init, when the layers above it are not loaded yet. Whether they will use
- * the same tool is known from their libraries. If two tools from different libraries have the same
- * name, their labels depend on the order in which they are requested.
+ * A layer may publish in its init, when the layers above it are not loaded yet. Whether they will
+ * use the same tool is known from their libraries. If two tools from different libraries have the
+ * same name, their labels depend on the order in which they are requested.
  */
 
 QMPI_LOCK(labels_lock);
@@ -170,7 +170,7 @@ static void add_numbered(struct qmpi_mpit_category *category, char *name)
         free(name);
 }
 
-/* The categories `qmpi` and `qmpi.TOOL` have an empty short name, so that no layer can find them.
+/* The categories `qmpi` and `qmpi.TOOL` have an empty short name, because no layer has named them.
  */
 static struct qmpi_mpit_category *make_root_category(void)
 {
@@ -249,7 +249,7 @@ static const struct qmpi_mpit_type *find_type(MPI_Datatype datatype, MPI_T_enum 
 }
 
 /* Whether the value has exactly one source. An address cannot be the source for a variable that is
- * bound to an object. */
+ * bound to an object or has the callback `open`. */
 static bool has_source(const void *address, QMPIX_Var_read *read, QMPIX_Var_open *open,
                        int object_size)
 {
@@ -442,7 +442,7 @@ int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *inde
 
 /* ---- Enumerations ---------------------------------------------------------------------------- */
 
-/* An enumeration of a layer occupies a slot of the arena and exists until the process ends. */
+/* An enumeration of a layer occupies a slot (handles.h) and exists until the process ends. */
 
 struct qmpi_mpit_enum {
     char *name;
@@ -512,7 +512,7 @@ static bool has_equal_items(const QMPIX_Enum *enumeration,
 struct enum_creation {
     int tool_id;
     const QMPIX_Enum *enumeration;
-    struct qmpi_mpit_enum *made; /* NULL: there is no such layer, or some items are equal */
+    struct qmpi_mpit_enum *made; /* NULL: no such layer, equal items, or memory is exhausted */
 };
 
 static void make_enum(void *data)

@@ -11,9 +11,9 @@
 #include <stddef.h>
 
 /*
- * Returns the label of a layer; NULL: no such layer. The tool of the layer must be known. To find
- * the number in `TOOL#2`, layers above that are not loaded yet are recognized by the paths of their
- * libraries. The string exists for the whole run.
+ * Returns the label of a layer; NULL: no such layer, or it is left out of the stack. The tool of
+ * the layer must be known. To find the number in `TOOL#2`, layers above that are not loaded yet are
+ * recognized by the paths of their libraries. The string exists for the whole run.
  */
 const char *qmpi_mpit_label(int tool_id);
 
@@ -22,9 +22,10 @@ void qmpi_mpit_label_forget(int tool_id);
 
 /*
  * Sets the names of an item and adds it to its index space (index.h): under its layer, or for
- * tool_id 0 directly under `qmpi`. With `bare`, the full name is `name` itself, unless this is
- * taken; then, and without `bare`, it is `qmpi.LABEL.NAME`. `index`: as in <qmpi/mpit.h>. Returns
- * false if the full name is taken; the caller then still owns the item.
+ * tool_id 0 directly under `qmpi`. With `bare`, the full name is `name` itself if that is not
+ * taken. Otherwise, it is `qmpi.LABEL.NAME`, or `qmpi.NAME` for tool_id 0. `index`: as in
+ * <qmpi/mpit.h>. Returns false if the full name is taken or no index is left; the caller then still
+ * owns the item.
  */
 bool qmpi_mpit_publish(struct qmpi_mpit_item *item, const char *name, const char *description,
                        bool bare, int *index);
@@ -38,8 +39,8 @@ bool qmpi_mpit_is_name(const char *name);
  */
 struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name);
 
-/* Sets the function that publishes items in each new category of a layer. Must be called before the
- * other functions of this header.
+/* Sets the function that publishes items in the main category of each layer, when this category is
+ * created. Must be called before the other functions of this header.
  */
 void qmpi_mpit_when_layer_appears(void (*publish)(int tool_id,
                                                   struct qmpi_mpit_category *category));

@@ -31,7 +31,7 @@ struct qmpi_mpit_type {
 /* The way in which handles of a class get their values. */
 enum qmpi_mpit_style {
     QMPI_MPIT_PRESENT, /* the publisher's current value */
-    QMPI_MPIT_SUM,     /* the sum since the start */
+    QMPI_MPIT_SUM,     /* what the publisher has added while the handle was started */
     QMPI_MPIT_HIGH,
     QMPI_MPIT_LOW
 };
@@ -95,7 +95,7 @@ static inline uint64_t qmpi_mpit_subtract(const struct qmpi_mpit_type *type, uin
     return left.word;
 }
 
-/* Stores an element and returns its previous value. */
+/* Stores an element, atomically, and returns its previous value. */
 uint64_t qmpi_mpit_exchange(const struct qmpi_mpit_type *type, void *array, int i, uint64_t word);
 
 /* Whether a watermark at `mark` rises (falls) with the level `raw`. */

@@ -35,8 +35,8 @@ static struct qmpi_attribute_entry *take_entry(struct qmpi_attribute *attribute,
     return entry;
 }
 
-/* Called when MPI has deleted the attribute or refused it. MPI may hold locks of its own, so no
- * lock is taken here. */
+/* Called when MPI deletes the attribute or has refused it, and by qmpi_attributes_drop_self. MPI
+ * may hold locks of its own, so no lock is taken here. */
 static void drop_entry(struct qmpi_attribute_entry *entry)
 {
     struct qmpi_attribute *attribute = entry->attribute;

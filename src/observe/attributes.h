@@ -46,8 +46,8 @@ void *qmpi_attribute_of_window(struct qmpi_attribute *attribute, MPI_Win window)
 void *qmpi_attribute_of_type(struct qmpi_attribute *attribute, MPI_Datatype type);
 
 /* These functions store a value with an object that exists and has none yet; only one thread at a
- * time may do so. They return false if MPI refuses the attribute or memory is exhausted; the value
- * was then dropped. */
+ * time may call them for an attribute. They return false if MPI refuses the attribute or memory is
+ * exhausted; the value was then dropped. */
 bool qmpi_attribute_set_comm(struct qmpi_attribute *attribute, MPI_Comm comm, void *value);
 bool qmpi_attribute_set_window(struct qmpi_attribute *attribute, MPI_Win window, void *value);
 bool qmpi_attribute_set_type(struct qmpi_attribute *attribute, MPI_Datatype type, void *value);

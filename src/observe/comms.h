@@ -19,8 +19,8 @@
  * Returns false, and changes nothing, if the world is not known. */
 bool qmpi_comm_translate_ranks(MPI_Group group, int count, const int *ranks, int *world);
 
-/* Whether MPI can be queried about a communicator now. Before MPI_Init and after MPI_Finalize, only
- * communicators of sessions exist, apart from the predefined ones. */
+/* Whether MPI can be queried about a communicator now: before MPI_Init, only about communicators of
+ * sessions, and after MPI_Finalize, about none. */
 bool qmpi_comm_can_be_asked(MPI_Comm comm);
 
 /* ---- Processes of communicators and windows -------------------------------------------------- */
@@ -28,26 +28,28 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm);
 /*
  * The processes of a communicator or a window: their number, the rank of this process, their ranks
  * in MPI_COMM_WORLD, and the neighbors in the topology. The information is determined once and
- * cached as an attribute of the handle, which MPI deletes with it. Each thread also caches the
- * result of its last query.
+ * cached as an attribute, which MPI deletes with the communicator or window. Each thread also
+ * caches the result of its last query about a communicator.
  */
 
 struct qmpi_comm_processes {
-    int rank;          /* this process's in the local group */
-    int local;         /* size of the local group */
-    int peers;         /* size of the group to which ranks in calls refer: the remote one, if any */
-    bool is_inter;     /* an intercommunicator */
-    int *world;        /* [peers]: ranks in MPI_COMM_WORLD; MPI_UNDEFINED: not in it */
-    int in, out;       /* neighbors; -1: no topology */
-    int *sources;      /* [in]; MPI_PROC_NULL at the borders of a grid */
+    int rank;      /* this process's in the local group */
+    int local;     /* size of the local group */
+    int peers;     /* size of the group to which ranks in calls refer: the remote one, if any */
+    bool is_inter; /* an intercommunicator */
+    int *world;    /* [peers]: ranks in MPI_COMM_WORLD; MPI_UNDEFINED: not in it, or unknown. NULL:
+                      memory is exhausted */
+    int in, out;   /* numbers of neighbors; -1: no topology, or memory is exhausted */
+    int *sources;  /* [in]; MPI_PROC_NULL at the borders of a grid */
     int *destinations; /* [out] */
 };
 
 /*
- * These functions return NULL if a query of MPI fails. The result exists as long as the handle.
- * `is_checked`: MPI has accepted the handle in a call that has used it. Otherwise, MPI is queried
- * only after the checks of handles.h. MPI is never queried about a window that it has not accepted
- * in a call; qmpi_comm_add_window determines the data after the call that creates a window.
+ * The first two functions return NULL if the processes cannot be determined. The result exists as
+ * long as the communicator or window. `is_checked`: MPI has accepted the handle in a call that has
+ * used it. Otherwise, MPI is queried only after the checks of handles.h. MPI is never queried about
+ * a window that it has not accepted in a call; qmpi_comm_add_window determines the data after the
+ * call that creates a window.
  */
 const struct qmpi_comm_processes *qmpi_comm_processes_of(MPI_Comm comm, bool is_checked);
 const struct qmpi_comm_processes *qmpi_comm_processes_of_window(MPI_Win window, bool is_checked);
@@ -62,11 +64,11 @@ int qmpi_comm_world_rank(const struct qmpi_comm_processes *processes, int rank);
  * The identities of communicators. They need no messages: all members call the function that
  * creates a communicator, and each of them computes the same id from data that all of them have.
  * These are the id of the parent, the members and
- *   - for calls that are collective over the parent: the number of such calls on it
+ *   - for calls that are collective over the parent: the number of such calls on the parent
  *   - for calls of the members alone: the tag, and the number of such calls with the same members.
  *
  * These numbers must be the same on all members. The calls are therefore counted at the end of the
- * chain, where it does not matter whether layers are switched off or call the next one several
+ * chain, where it does not matter whether layers are switched off or call the next layer several
  * times: the generated functions follow_X replace the terminators. Communicators that layers create
  * by PMPI_X are not counted on any member.
  */

@@ -6,8 +6,9 @@
  *
  * The type signatures of datatypes are hashes: the sequence of basic types is a polynomial modulo a
  * prime, so that the hash of a concatenation follows from those of its parts. All derived types
- * except structures repeat the signature of another type as often as it fits into their size. The
- * signature of a derived type is cached with it, as an attribute.
+ * except structures repeat the signature of another type as often as it fits into their size; types
+ * from MPI_Type_create_f90_… count as basic. The signature of a derived type is cached with it, as
+ * an attribute.
  */
 #include "observe/handles.h"
 
@@ -30,7 +31,8 @@ struct type_contents {
     MPI_Count integer_count, address_count, count_count, type_count;
     int *integers;
     MPI_Aint *addresses;
-    MPI_Count *counts; /* set instead of the integers if the type was made by MPI_Type_…_c */
+    MPI_Count *counts; /* contains the counts in place of `integers` if the type was made by
+                          MPI_Type_…_c */
     MPI_Datatype *types;
 };
 
@@ -121,7 +123,7 @@ static MPI_Comm private_comm;
 static int has_private_comm;
 
 /* Frees the communicator when MPI_Finalize deletes the attributes of MPI_COMM_SELF, because MPI
- * calls are still possible then. */
+ * calls are still possible then. Also called if MPI has refused the attribute. */
 static void free_private_comm(void *value)
 {
     (void)value;

@@ -16,8 +16,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* These functions also return false if the answer is not available: before MPI_Init if the MPI
- * library has no sessions, after MPI_Finalize, or if the MPI library has no suitable query. */
+/* These functions may also return false if MPI cannot be asked: before MPI_Init if the MPI library
+ * has no sessions, after MPI_Finalize, or if the MPI library has no suitable query. */
 bool qmpi_handle_is_type(MPI_Datatype type);
 bool qmpi_handle_is_comm(MPI_Comm comm);
 

@@ -148,8 +148,9 @@ int QMPIX_Clock_request_offsets(int tool_id)
  *
  * Each layer still has a node, which its callbacks find as the context in the record. The `next` of
  * this node is the node of the next layer, so that the layers below see the calls that a callback
- * makes through its node. A node within a run points to the rest of the run. Nodes, and therefore
- * runs, never change: switching a layer creates new nodes (dispatch/chain.h).
+ * makes through its node. The node of a lower layer has as its observer the run that begins with
+ * this layer. Nodes, and therefore runs, never change: switching a layer creates new nodes
+ * (dispatch/chain.h).
  *
  * A run ends below a layer that also has an interceptor for the function, because its callbacks
  * surround the interceptor. It ends above a layer that
@@ -481,8 +482,7 @@ static int layers_of(QMPI_Context node)
 /* Whether the layer of `node` can form a run with the layers of `next`. */
 static bool can_combine(QMPI_Context node, QMPI_Context next)
 {
-    /* A node that checks a layer has an observer with QMPIX_OBSERVE_ACTS, and is not part of a
-     * run. */
+    /* A node of the validation, whose observer has QMPIX_OBSERVE_ACTS, is not part of a run. */
     if (!is_observer(next) || qmpi_record_observer(next)->flags & QMPIX_OBSERVE_ACTS ||
         layers_of(next) == QMPI_RUN_MAX)
         return false;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Observers: layers that see all calls through one pair of callbacks. The interceptors of such a
- * layer are the generated functions observe_X: they create the record, and call `before`, the next
- * layer, and `after`. enter_observe_X does the same for the first layer and also serves as the
- * trampoline. Adjacent observers form a run (observe.c): the topmost one calls the callbacks of
- * all. This header declares the observer of each layer, which these functions read.
+ * Observers: layers that see the calls of many functions through one pair of callbacks. The
+ * interceptors of such a layer are the generated functions observe_X: they create the record, and
+ * call `before`, the next layer, and `after`. enter_observe_X does the same for the first layer of
+ * a chain, and is at the same time the trampoline (dispatch/node.h). Adjacent observers form a run
+ * (observe.c): the topmost one calls the callbacks of all. This header declares the observer of
+ * each layer, which these functions read.
  */
 #ifndef QMPI_OBSERVE_OBSERVE_H
 #define QMPI_OBSERVE_OBSERVE_H
@@ -22,7 +23,7 @@ extern QMPIX_Observer qmpi_observers[QMPI_LAYERS_MAX + 1] QMPI_HIDDEN;
 void qmpi_observe_nothing(const QMPIX_Call *call, QMPIX_Word *word);
 
 /* Completes a new node of a layer with an observer: alone, or as the top of a run with the layers
- * below. For qmpi_chain_layer. */
+ * below. This is the member `observe` of struct qmpi_chain_layer. */
 void qmpi_observe_node(struct qmpi_node *node);
 
 /* Replaces the terminators of functions that create communicators by functions that also record the

@@ -22,10 +22,11 @@ static inline const QMPIX_Observer *qmpi_record_observer(QMPI_Context context)
 /* A message that MPI_Mprobe has matched: the data that the arguments of its receive do not contain.
  */
 struct qmpi_record_matched {
-    MPI_Comm comm; /* MPI_COMM_NULL: the message is unknown, and the members below are not set */
+    MPI_Comm comm; /* MPI_COMM_NULL: the message is unknown, or it is MPI_MESSAGE_NO_PROC; `source`
+                      is then MPI_ANY_SOURCE or MPI_PROC_NULL */
     int source, tag;
     MPI_Message message; /* the handle */
-    uint64_t serial;     /* number of its record in requests.c; 0: none */
+    uint64_t serial;     /* number of its place in requests.c; 0: none */
 };
 
 struct qmpi_record_amount {
@@ -130,7 +131,8 @@ QMPIX_Constants qmpi_record_parameter_constants(const QMPIX_Parameter *parameter
 extern qmpi_function *const qmpi_observing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 extern qmpi_function *const qmpi_observing_first[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The descriptions; they are set once an observer is registered or a description is requested. */
+/* The descriptions. They are set when an observer is first registered or a description is first
+ * requested. */
 extern QMPIX_Function qmpi_described[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 #endif

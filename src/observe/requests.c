@@ -183,8 +183,8 @@ int QMPIX_Call_get_completed(const QMPIX_Call *call, int capacity, MPI_Request *
 
 /* ---- Persistent operations ------------------------------------------------------------------- */
 
-/* The operation of a request. No lock is needed, because a correct program does not start a request
- * while another thread frees it. */
+/* The operation of a request. No lock is needed to find and read it, because a correct program does
+ * not start a request while another thread frees it. */
 struct operation {
     struct qmpi_table_entry entry; /* the key is the request */
     struct qmpi_record_amount amount;
@@ -347,9 +347,9 @@ int qmpi_requests_persistent_comm(const QMPIX_Call *call, MPI_Comm *comm)
 /*
  * There is one place for each hash, and no lock. A message that takes the place of another one
  * replaces it. The serial number of a place grows with each message; its last bits contain the
- * state of the place. A reader that finds the same number before and after has read a consistent
- * place. The number also prevents a later message with the same handle from being removed in place
- * of an earlier one.
+ * state of the place. A reader that finds the same number before and after, with the state FULL,
+ * has read a consistent place. The number also prevents a later message with the same handle from
+ * being removed in place of an earlier one.
  */
 enum { PLACE_BITS = 12 };
 enum { EMPTY, WRITING, FULL, NOTE = 4 };

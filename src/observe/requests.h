@@ -17,7 +17,8 @@ struct qmpi_requests_before {
     MPI_Request *many; /* NULL: they are in `few` */
 };
 
-/* Copies the handles to the record of the call, if the observer of the layer requested this. */
+/* Copies the handles for the record of the call, if the observer of the layer requested this. If
+ * memory is exhausted, the record has none. */
 void qmpi_requests_save(struct qmpi_requests_before *saved, QMPIX_Call *call, int count,
                         const MPI_Request *requests);
 
@@ -49,8 +50,8 @@ void qmpi_requests_add_persistent(const QMPIX_Call *call);
 /* Called before MPI_Request_free, with any request, or NULL. */
 void qmpi_requests_forget_persistent(const MPI_Request *request);
 
-/* The first of these functions adds the bytes of the operations that MPI_Start and MPI_Startall
- * start to `amount`; the others visit the transfers and the neighbors of these operations. Unknown
+/* The first of these functions adds to `amount` the bytes of the operations that MPI_Start and
+ * MPI_Startall start; the others visit the transfers and the neighbors of these operations. Unknown
  * requests add nothing. */
 int qmpi_requests_persistent_amount(const QMPIX_Call *call, struct qmpi_record_amount *amount);
 int qmpi_requests_each_persistent(const QMPIX_Call *call,
@@ -67,14 +68,15 @@ int qmpi_requests_persistent_comm(const QMPIX_Call *call, MPI_Comm *comm);
 /* ---- Matched messages ------------------------------------------------------------------------ */
 
 /*
- * Matched messages: the arguments of MPI_Mrecv contain neither communicator nor source, which are
+ * Matched messages: the arguments of MPI_Mrecv contain no communicator, source or tag. These are
  * known from the MPI_Mprobe that matched the message.
  */
 
 /* Called after MPI_Mprobe or MPI_Improbe. */
 void qmpi_requests_add_message(const QMPIX_Call *call);
 
-/* Returns the record of a message; an empty record for NULL and for an unknown message. */
+/* Returns the record of a message. Its communicator is MPI_COMM_NULL if `message` is NULL, or leads
+ * to an unknown message or to MPI_MESSAGE_NO_PROC. */
 struct qmpi_record_matched qmpi_requests_find_message(const MPI_Message *message);
 
 /* Removes the record after the receive, because MPI reuses the handle for another message, whose

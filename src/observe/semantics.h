@@ -24,7 +24,7 @@ struct qmpi_semantics_parameter {
 };
 
 struct qmpi_semantics_function {
-    unsigned group;
+    unsigned group; /* QMPIX_GROUP_…; 0: this MPI lacks the function */
     unsigned char result;
     unsigned short parameters; /* the first one's place in qmpi_packed_parameters */
     unsigned char parameter_count;
@@ -80,7 +80,7 @@ MPI_Count qmpi_semantics_count(const QMPIX_Call *call, int role, int i);
 MPI_Datatype qmpi_semantics_type(const QMPIX_Call *call, int role, int i);
 
 /* Whether the argument of a role is a pointer: for counts and datatypes, an array with one element
- * per process. */
+ * per process or neighbor. */
 static inline bool qmpi_semantics_is_array(const QMPIX_Call *call, int role)
 {
     return role && call->function->parameters[role - 1].indirection;

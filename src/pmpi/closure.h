@@ -59,7 +59,8 @@ struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *o
 /* Whether there was no memory for the group in qmpi_closure_end_opening. */
 bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
 
-/* Returns a new group for a tool that is already loaded, with the tool's private dependencies. */
+/* Returns a new group for a tool that is already loaded, with the tool's private dependencies and
+ * the preloaded libraries that need these and call PMPI alone. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
 
@@ -92,7 +93,7 @@ struct qmpi_closure_object {
 struct qmpi_closure {
     struct qmpi_closure_object *objects; /* in the loader's order */
     int count;
-    struct qmpi_closure_name *names; /* hash table of the names in the loader's list */
+    struct qmpi_closure_name *names; /* hash table: names by which the loader finds the objects */
     int room;                        /* slots of the hash table, a power of two */
     int *needs;                      /* indices of objects */
     int total_needs;

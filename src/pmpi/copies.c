@@ -203,7 +203,7 @@ static void free_plan(struct library *first)
 /*
  * A destructor removes the directory at a normal end. A rank that is killed, like the other ranks
  * of a job that aborts, cannot do that, so `qmpi-helper cleanup` (util/cleanup.c) waits for its
- * end. If this program is killed, too, the next one of this user removes the directory.
+ * end. If this helper is killed, too, the next helper of this user removes the directory.
  */
 static struct qmpi_directory folder; /* path is NULL until it exists */
 static pid_t owner;                  /* the process that created it: forked children must not remove
@@ -345,9 +345,9 @@ static char *write_copy(const struct library *library, int descriptor)
                   : NULL;
 }
 
-/* Removes the copies after a failure, because the process may end before qmpi-helper has started.
- * Removes file by file, because a recursive removal would need several descriptors, and few may be
- * left. */
+/* Removes the copies and their directory after a failure of the first copying, because the process
+ * may end before qmpi-helper has started. Removes file by file, because a recursive removal would
+ * need several descriptors, and few may be left. */
 static void remove_copies(const struct library *first)
 {
     for (const struct library *library = first; library; library = library->next) {

@@ -46,7 +46,8 @@ bool qmpi_interpose_gave_functions(int tool_id)
 }
 
 /* Returns the function for a PMPI tool. PMPI_X is that of the next layer. MPI_X is that of the tool
- * itself, or with RTLD_NEXT that of the next layer. */
+ * itself if it has one, or with RTLD_NEXT that of the next layer. With the handle of a library, the
+ * result of dlsym stays if it is NULL or belongs to the layer. */
 static void *find_for_tool(struct qmpi_layer *layer, void *handle, const char *name, int number,
                            bool pmpi)
 {
@@ -301,7 +302,8 @@ static struct exit_handler *take_exit_handler(int tool_id)
 static void run_exit_handlers(void)
 {
     pthread_mutex_lock(&exit_lock);
-    is_registered = false; /* from here on, a handler that is registered runs after these */
+    is_registered = false; /* a handler that is registered from here on registers this function
+                              again, because its layer may have been handled already */
     pthread_mutex_unlock(&exit_lock);
     for (int tool_id = 1; tool_id <= QMPI_LAYERS_MAX; tool_id++) {
         struct exit_handler *handler;

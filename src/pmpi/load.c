@@ -301,9 +301,9 @@ EARLY struct qmpi_layer *qmpi_pmpi_dlopen_layer(const void *caller)
 }
 
 /*
- * Whether a library is in the process already and the layer shares it. The layer does not share a
- * library that belongs to another layer of the same tool; *path, which the caller frees, is then
- * set to the file of this library.
+ * Whether a library is in the process already and the layer shares it. If the library of the tool
+ * was in the process already, the layer does not share a library of another layer; *path, which the
+ * caller frees, is then set to the file of this library, unless it was set before.
  */
 static bool is_shared(const struct qmpi_layer *layer, const char *file, char **path)
 {

@@ -10,7 +10,7 @@
 
 #include "registry/registry.h"
 
-/* The numbers of references to MPI in a group, for information. */
+/* The numbers of references to PMPI_X and dlsym in a group, for information. */
 struct qmpi_relocate_counts {
     int calls; /* through the procedure linkage table */
     int got;   /* through the global offset table */

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 QMPI_LOCK(lock);
-static const char *problem; /* why thunks cannot be created; NULL: no problem */
+static const char *problem; /* why thunks could not be created most recently; NULL: no problem */
 
 static bool needs_thunk(QMPI_Context node)
 {

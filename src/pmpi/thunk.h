@@ -25,7 +25,8 @@ bool qmpi_thunk_prepare(const QMPI_Context *row);
  * called. */
 qmpi_function *qmpi_thunk_node_function(QMPI_Context node);
 
-/* Returns the reason why thunks cannot be created on this system; NULL: they can. */
+/* Returns the reason why thunks could not be created most recently; NULL: they could, or none was
+ * needed. */
 const char *qmpi_thunk_error(void);
 
 /* ---- Deferred thunks ------------------------------------------------------------------------- */

@@ -106,7 +106,7 @@ int qmpi_binding_function(const char *name)
     return qmpi_function_find(function);
 }
 
-/* In MPICH's mpi_f08, the prefix of the procedures is pmpir_. */
+/* In MPICH's mpi_f08, the prefix of the procedures in the profiling interface is pmpir_. */
 int qmpi_binding_pmpi_function(const char *name)
 {
     char plain[80];

@@ -42,9 +42,9 @@ static bool has_internals_of_mpich(const struct qmpi_elf_image *image)
 
 enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image)
 {
-    /* The standard ABI lacks the functions for Fortran handles. Libraries with another ABI may also
-     * have the functions of the standard ABI, and in older versions of MPICH, MPI_Comm_c2f and most
-     * similar functions are macros. */
+    /* Libraries with another ABI may also have the functions of the standard ABI, which lacks the
+     * functions for Fortran handles. The test is for PMPI_Status_c2f, because MPI_Comm_c2f and most
+     * similar functions are macros in older versions of MPICH. */
     if (defines_symbol(image, "PMPI_Abi_get_version") && !defines_symbol(image, "PMPI_Status_c2f"))
         return QMPI_MPI_ABI;
     /* Since Open MPI 6, the predefined handles are in a library that the MPI library needs. */

@@ -32,7 +32,7 @@ extern const struct qmpi_mpi_description qmpi_mpi_descriptions[QMPI_MPI_KINDS];
 enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image);
 
 /*
- * Returns the implementation of an MPI library, whose launcher starts its programs: for the
+ * Returns the implementation of an MPI library, which tells whose launcher starts programs: for the
  * standard ABI, MPICH (or a derivative) or Open MPI; otherwise, the kind.
  */
 enum qmpi_mpi_kind qmpi_mpi_implementation_of(const struct qmpi_elf_image *image);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI library of the program, whose PMPI functions the terminators of all chains call. libqmpi
- * itself does not need an MPI library; it searches for the one that is loaded.
+ * The MPI library of the program, whose PMPI functions the terminators of all chains call.
+ * libqmpi.so is not linked with an MPI library. It searches for the one that is loaded, and opens
+ * that of its build if there is none.
  */
 #ifndef QMPI_PROCESS_MPI_LIBRARY_H
 #define QMPI_PROCESS_MPI_LIBRARY_H
@@ -59,7 +60,8 @@ extern qmpi_function *const qmpi_static_pmpi_functions[QMPI_FUNCTION_COUNT];
 /* Returns the implementation: QMPI_MPI_MPICH, QMPI_MPI_OPEN_MPI or QMPI_MPI_UNKNOWN. */
 enum qmpi_mpi_kind qmpi_mpi_library_implementation(void);
 
-/* The soname and the path of the MPI library found. */
+/* The soname (NULL in libqmpi.a) and the path of the MPI library found, or texts for messages if
+ * there is none. */
 const char *qmpi_mpi_library_soname(void);
 const char *qmpi_mpi_library_path(void);
 

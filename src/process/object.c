@@ -92,8 +92,8 @@ bool qmpi_object_file_is_mpi(const struct qmpi_elf_image *image)
                                         "PMPI_INIT",
                                         "pmpi_init_f08_",
                                         "mpi_init_f08_"};
-    /* The first two show a library; the others show a binding, unless the image also defines
-     * MPI_Init. */
+    /* The first two show an MPI library or a libqmpi; the others show a binding, unless the image
+     * also defines MPI_Init. */
     enum { LIBRARIES = 2 };
     bool library = false, binding = false, whole = false;
     const size_t count = qmpi_elf_symbol_count(image);

@@ -51,7 +51,8 @@ char *qmpi_object_program_path(void);
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
-/* Whether an address is in an MPI library whose calls pass through libqmpi. */
+/* Whether an address is in an MPI library. False if the latest qmpi_object_self_is_idle returned
+ * true. */
 bool qmpi_object_mpi_library_contains(const void *address);
 
 /* Whether an address is in libqmpi.so; false for libqmpi.a, which is part of the program. Any

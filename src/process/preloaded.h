@@ -24,7 +24,7 @@ struct qmpi_preloaded_tool {
     bool program;                         /* the program itself */
     bool in_front;                        /* the loader finds its functions before libqmpi's */
     bool taken;                           /* it has become a layer */
-    struct qmpi_layer *layer;             /* that layer, once it is built */
+    struct qmpi_layer *layer;             /* that layer, from its loading on; NULL before */
     struct qmpi_thunk_deferred *deferred; /* results of dlsym before the stack was built; NULL:
                                              none */
 };
@@ -49,7 +49,8 @@ bool qmpi_preloaded_is(const struct qmpi_elf_loaded *object);
 /* Returns the address of a function that a tool defines; NULL: not defined. */
 void *qmpi_preloaded_function(const struct qmpi_preloaded_tool *tool, const char *function);
 
-/* Returns the preloaded tool for an entry: by name of the tool, file name, soname, or file. */
+/* These functions return the preloaded tool for an entry: by name of the tool, file name or soname;
+ * and by file. NULL: none. */
 struct qmpi_preloaded_tool *qmpi_preloaded_by_name(const char *name);
 struct qmpi_preloaded_tool *qmpi_preloaded_by_file(const char *path);
 

@@ -129,8 +129,8 @@ static void store_answer(struct request *recorded, const void *value, void *fort
 }
 
 /*
- * The request is set aside during the call: the MPI library may call copy and delete functions of
- * the program, whose own calls do not belong to this request.
+ * The request is set aside during the call. When a value is set, the MPI library may call a delete
+ * function of the program for the old value, whose own calls do not belong to this request.
  */
 #define PMPI_GET(X, CALL, HANDLE)                                                                  \
     static qmpi_function *library_##X;                                                             \
@@ -194,8 +194,8 @@ static const struct {
 
 /* ---- Functions that the binding calls -------------------------------------------------------- */
 
-/* Starts a request and returns the outer one, which exists if a layer or a copy function is written
- * in Fortran. */
+/* Starts a request and returns the outer one, which exists if a layer that is written in Fortran
+ * makes the call within another one. */
 static struct request begin_request(enum call call, int keyval, int type, void *value,
                                     const void *frame)
 {

@@ -74,7 +74,8 @@ static inline void *qmpi_caller_of_layers(void)
 
 /*
  * Returns the calling address in the program if `caller` is in a language binding or in a PMPI
- * tool. Must be called within the call to which `caller` belongs.
+ * tool. Otherwise, or if that address is not found, returns `caller`. Must be called within the
+ * call to which `caller` belongs.
  */
 void *qmpi_caller_of_program(void *caller);
 

@@ -24,7 +24,8 @@
  * the first call has an effect. Redirects the program to the language binding instead of the
  * Fortran wrappers of tools, and its references to initialization procedures to code that calls
  * `start` to build the stack. `passes` returns whether a layer is now called for a function. The
- * program does not call the layer's wrappers for other functions.
+ * program does not call the layer's wrappers for other functions. With `in_constructor`, does
+ * nothing if another thread is in this function.
  */
 void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int number),
                         bool in_constructor);
@@ -38,8 +39,9 @@ struct qmpi_fortran_callers {
 struct qmpi_fortran_callers qmpi_fortran_hold(void);
 void qmpi_fortran_release(struct qmpi_fortran_callers *callers);
 
-/* Sets the PMPI tool on top of the stack, or NULL if there is none. Called when the stack is built
- * or changes, or when the set of functions for which the tool is called changes. */
+/* Sets the PMPI tool on top of the stack, or NULL if there is none, and redirects the program
+ * accordingly. Called when the stack is built or changes, or when the set of functions for which
+ * the tool is called changes. */
 void qmpi_fortran_set_callers(const struct qmpi_layer_group *group,
                               const struct qmpi_fortran_callers *callers);
 

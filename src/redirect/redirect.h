@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Redirects all calls of MPI to the entry points, so that each call passes through them exactly
- * once. Most programs refer to MPI_X, which the loader resolves to the entry points. Exceptions are
- * language bindings that call PMPI_X, calls that the MPI library makes itself, and programs with a
- * different link order. Their references are redirected when libqmpi is loaded, and during start-up
- * for objects loaded later.
+ * Redirects all calls of the program to the entry points, so that each call passes through them
+ * exactly once. Most programs refer to MPI_X, which the loader resolves to the entry points.
+ * Exceptions are language bindings that call PMPI_X, and programs with a different link order.
+ * Their references are redirected when libqmpi is loaded, and during start-up for objects loaded
+ * later. Calls that the MPI library makes itself stay within the library, unless QMPI_INTERNAL=1
+ * shows them to the layers.
  */
 #ifndef QMPI_REDIRECT_REDIRECT_H
 #define QMPI_REDIRECT_REDIRECT_H

@@ -110,7 +110,7 @@ static char *check_options(const struct qmpi_layer *layer)
  * Exceptions that left init would leave locks of libqmpi and of the loader held. The frame that
  * catches them is assembly code (arch/catch_PROCESSOR.S), with a personality routine of its own
  * (see the Itanium C++ ABI, part 1): the search for a handler ends there, whatever the exception
- * is.
+ * is, unless the thread is being cancelled.
  */
 
 /* Calls function(argument). Returns the exception that it threw, or NULL if it returned. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The layers: one per entry of the stack, with its tool, options, storage and interceptors. A layer
- * that is left out (QMPI_ON_ERROR=skip) after tool_ids have been assigned keeps its number and
- * intercepts nothing.
+ * that is left out (for example with QMPI_ON_ERROR=skip) after tool_ids have been assigned keeps
+ * its number and intercepts nothing.
  */
 #ifndef QMPI_REGISTRY_LAYER_H
 #define QMPI_REGISTRY_LAYER_H
@@ -25,7 +25,7 @@ struct qmpi_layer_group {
     struct qmpi_elf_loaded
         *objects; /* in the search order of the loader: the library of the tool first */
     int count;
-    char *shares; /* a text that lists the libraries that the layer shares with those below; NULL:
+    char *shares; /* a text that lists the libraries that the layer shares with other layers; NULL:
                      none */
     struct qmpi_layer_group *next;
 };
@@ -36,29 +36,30 @@ struct qmpi_layer {
     char *path; /* the library to load; NULL: the tool is registered already */
     struct qmpi_tool *tool;
     char *name; /* name of the tool; before it is known, name of the entry */
-    struct qmpi_preloaded_tool
-        *preloaded; /* PMPI layer: the object that is already loaded; NULL: not loaded yet */
-    struct qmpi_layer_group *group; /* PMPI layer: the objects that it consists of */
-    bool again;                     /* PMPI layer: its library was already in the process */
-    bool has_copies;                /* PMPI layer: some of its libraries are copies */
-    char *details;                  /* a line that describes the kind of the layer; NULL: none */
-    char **environment;             /* PMPI layer: its environ; NULL: not used */
-    char *source;                   /* its origin: see QMPIX_Tool_get_source; NULL: it was not
-                                       requested yet */
-    char *failure;                  /* the message of QMPIX_Tool_fail */
-    int refusals;                   /* registrations in init that failed */
-    const char *refused;            /* the call that failed first */
-    int refused_with;               /* the result of that call */
-    bool mpich;                     /* it has made a call that exists only in MPICH's variant */
-    bool ready;                     /* it is complete and was not left out; stored with release
-                                       last, loaded with acquire by other threads */
+    struct qmpi_preloaded_tool *preloaded; /* PMPI layer: the tool that was preloaded; NULL: none,
+                                              the library is loaded for the layer */
+    struct qmpi_layer_group *group;        /* PMPI layer: the objects that it consists of */
+    bool again;                            /* PMPI layer: its library was already in the process */
+    bool has_copies;                       /* PMPI layer: some of its libraries are copies */
+    char *details;       /* a line that describes the kind of the layer; NULL: none */
+    char **environment;  /* PMPI layer: its environ; NULL: not used */
+    char *source;        /* its origin: see QMPIX_Tool_get_source; NULL: it was not
+                            requested yet */
+    char *failure;       /* the message of QMPIX_Tool_fail */
+    int refusals;        /* registrations in init that failed */
+    const char *refused; /* the call that failed first */
+    int refused_with;    /* the result of that call */
+    bool mpich;          /* it has registered an interceptor of MPICH's variant */
+    bool ready;          /* it is complete and was not left out; stored with release
+                            last, loaded with acquire by other threads */
     /* By function number. */
     qmpi_function **functions;       /* its interceptors */
     qmpi_function **mpich_functions; /* its interceptors of MPICH's variant; NULL: none */
     qmpi_function **observing;       /* those of its observer, above the others; NULL: none */
 };
 
-/* Allocates the layers 1 … count; the entries must exist for the whole run. */
+/* Allocates the layers 1 … count. The caller sets their members `entry`, which must exist for the
+ * whole run. */
 void qmpi_layer_start(int count);
 
 /* Returns the layer with this tool_id, or NULL if there is none. */
@@ -67,8 +68,8 @@ struct qmpi_layer *qmpi_layer_get(int tool_id);
 /* Returns whether the init function of the layer is running, which may register interceptors. */
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 
-/* Records the result of a registration, and returns it. After init, a message reports registrations
- * that have failed. */
+/* Records a registration that has failed in an init function. Returns `result` in any case. After
+ * init, a message reports such registrations. */
 int qmpi_layer_note_registration(const char *call, int result);
 
 /* Runs the init function of the tool for this layer. Returns NULL, or a problem, which the caller
@@ -86,7 +87,7 @@ void qmpi_layer_use_switch(qmpi_layer_late_intercept *intercept);
  * counts, in either variant. */
 int qmpi_layer_intercept_mpich(int tool_id, int number, qmpi_function *fp);
 
-/* Removes all interceptors of the layer. */
+/* Removes the interceptors, the group and the storage of the layer. */
 void qmpi_layer_leave_out(struct qmpi_layer *layer);
 
 /* Creates a group of these objects, with the opened one first, and publishes it. The group owns

@@ -214,7 +214,7 @@ void qmpi_service_notify(void)
     for (int tool_id = 1; (layer = qmpi_layer_get(tool_id)); tool_id++) {
         struct watch *watch = __atomic_load_n(&watches[tool_id], __ATOMIC_ACQUIRE);
         if (!__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE))
-            watch = NULL; /* its layer was left out */
+            watch = NULL; /* its layer was left out, or its init is running */
         for (; watch; watch = __atomic_load_n(&watch->next, __ATOMIC_ACQUIRE))
             call_watch(watch, tool_id);
     }

@@ -15,7 +15,7 @@ void qmpi_service_use_switch(bool (*is_enabled)(int tool_id));
  * caller must hold no lock, because callbacks may switch layers. */
 void qmpi_service_notify(void);
 
-/* Returns the first service of a layer that matches a pattern, or NULL if there is none. */
+/* Returns the name of a layer's first service that matches a pattern, or NULL if there is none. */
 const char *qmpi_service_matching(int tool_id, const char *pattern);
 
 #endif

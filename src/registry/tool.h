@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The registered QMPI tools: linked, preloaded, or loaded for an entry of the stack. A constructor
- * of a tool's library registers it with QMPI_Register_tool_name, until the stack is built.
+ * of a tool's library registers the tool with QMPI_Register_tool_name. Registration ends when the
+ * stack has been built.
  */
 #ifndef QMPI_REGISTRY_TOOL_H
 #define QMPI_REGISTRY_TOOL_H

@@ -67,8 +67,9 @@ size_t qmpi_frame_pointer_size(unsigned char encoding);
 /*
  * Returns the rule for the instruction at `address`. The record of its function, which begins at
  * `function`, is at the address `place`, in the segment. The base of the rule is QMPI_FRAME_UNKNOWN
- * if the record is damaged or the rule is not supported, and QMPI_FRAME_END if the instruction is
- * after the end of the function. May be called by any thread.
+ * if the record is damaged or the rule is not supported, QMPI_FRAME_END if the instruction is after
+ * the end of the function or the function has no caller, and QMPI_FRAME_SIGNAL for the frame of a
+ * signal. May be called by any thread.
  */
 struct qmpi_frame_rule qmpi_frame_table_read(const struct qmpi_frame_tables *tables,
                                              const struct qmpi_frame_bytes *segment,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program, and the libraries in which tools have looked up addresses. An address is converted
- * to a library and an offset, which are the same in all processes of a job. A library is recorded
- * when one of its addresses is first seen, because it may be closed later, and another one may then
- * be mapped at the same address.
+ * The program, and the libraries in which addresses have been looked up. An address is converted to
+ * a library and an offset, which are the same in all processes of a job. A library is recorded when
+ * one of its addresses is first seen, because it may be closed later, and another one may then be
+ * mapped at the same address.
  */
 #ifndef QMPI_SITES_MODULES_H
 #define QMPI_SITES_MODULES_H
@@ -14,16 +14,18 @@
 
 /* Never freed. */
 struct qmpi_module {
-    uintptr_t begin, end;
-    const void *map;  /* link_map of the dynamic loader */
-    const char *name; /* as in the list of the loader; "" for the program */
-    const char *path; /* the file: absolute, without symbolic links */
+    uintptr_t begin, end; /* without _dl_find_object, `end` is only behind the first address that
+                             was looked up */
+    const void *map;      /* link_map of the dynamic loader */
+    const char *name;     /* as in the list of the loader; "" for the program */
+    const char *path; /* the file: absolute, without symbolic links; `name` if it is not found */
     atomic_bool is_closed;
     struct qmpi_module *next;
 };
 
 /* Returns the module that is mapped at an address. If there is none now, returns the last one that
- * was recorded there, or NULL. May be called by any thread, also in a signal handler. */
+ * was recorded there, or NULL. Also returns NULL if memory is exhausted. May be called by any
+ * thread, also in a signal handler. */
 const struct qmpi_module *qmpi_module_find(uintptr_t address);
 
 /* Returns the beginning of the object that is mapped at an address, or 0 if there is none now. May

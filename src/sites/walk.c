@@ -20,8 +20,8 @@
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
-/* A stack on which a thread runs. It is never freed, because a thread may be using it, but reused
- * for a stack that is mapped at the same place later. */
+/* A stack on which a thread runs. This structure is never freed, because a thread may be using it,
+ * but reused for a stack that is mapped at the same place later. */
 struct stack_range {
     struct qmpi_call_stack stack;
     struct stack_range *next;

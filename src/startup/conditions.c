@@ -246,7 +246,8 @@ void qmpi_conditions_watch(qmpi_function **targets)
 
 /* ---- MPI_Pcontrol ---------------------------------------------------------------------------- */
 
-/* Switches layers on when the program begins the part of the run that is to be measured. */
+/* Switches on the layers that @enabled=no has left off, if their other conditions hold: the program
+ * begins the part of the run that is to be measured. */
 static void begin_layers(void)
 {
     const int rank = __atomic_load_n(&known_rank, __ATOMIC_ACQUIRE);

@@ -28,7 +28,8 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool);
  * conditions depend on it. */
 void qmpi_conditions_watch(qmpi_function **targets);
 
-/* Makes the terminator of MPI_Pcontrol switch layers on that @enabled=no has left off. */
+/* Makes the terminator of MPI_Pcontrol, in the first call with level 1, switch on the layers that
+ * @enabled=no has left off. */
 void qmpi_conditions_watch_pcontrol(qmpi_function **targets);
 
 #endif

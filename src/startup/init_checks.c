@@ -19,8 +19,9 @@ static const char *
 
 /* ---- PMPI tools that wrap only one of the functions ------------------------------------------ */
 
-/* Returns whether a wrapper of the layer is in progress. The tool has then started: a tool below it
- * may call MPI_Init_thread in the MPI_Init of the program. */
+/* Returns whether a wrapper of the layer is in progress. The tool has then started, and no warning
+ * is needed: the tool wraps MPI_Init, which the program has called, and a tool below has passed the
+ * call on as MPI_Init_thread, for example. */
 static bool is_on_stack(const struct qmpi_layer *layer, void *const *frames, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -68,7 +69,8 @@ static const char *const size_variables[] = {
 };
 
 /* Returns the number of processes if they were started by a launcher from which this MPI does not
- * learn its rank, and 0 otherwise. */
+ * learn its rank, or by a batch system, from which it may not learn its rank either. Returns 0
+ * otherwise. */
 static long count_launched(void)
 {
     const char *value[] = {getenv(size_variables[QMPI_MPI_MPICH]),

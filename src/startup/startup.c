@@ -59,9 +59,9 @@ static struct qmpi_stack stack; /* never freed, because layers have pointers int
 struct plan {
     const struct qmpi_tool_entry *entry;
     enum qmpi_library_kind kind;
-    struct qmpi_tool *tool;                /* registered already; NULL: `path` must be loaded */
-    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: `path` must be loaded */
-    char *path;
+    struct qmpi_tool *tool;                /* registered already; NULL: not registered */
+    struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: not loaded */
+    char *path;                            /* the library; loaded for the layer if both are NULL */
 };
 
 /* Plans a layer for a preloaded tool. If the tool is listed again, the next layer is loaded from a

@@ -3,7 +3,7 @@
  * Switches layers, and adds interceptors to them. New nodes are created for the functions of the
  * layer and of the layers above it, and all pointers down the chains are changed to the new nodes.
  * A call in progress continues with the nodes that it meets, old or new. Since each node leads
- * downwards, a call reaches the terminator exactly once.
+ * downwards, a switch never makes a call miss the terminator or reach it twice.
  */
 #define _GNU_SOURCE
 #include "startup/switch.h"
@@ -234,8 +234,8 @@ static bool begin_change(struct building *building, int tool_id, int number)
     return changing;
 }
 
-/* Builds and activates the new nodes. Returns false if memory is exhausted; nothing has changed
- * then. */
+/* Builds and activates the new nodes. Returns false if memory is exhausted or the system does not
+ * allow relocations to be changed; nothing has changed then. */
 static bool finish_change(struct building *building)
 {
     const bool good = qmpi_memory_catch_exhausted(prepare_change, building) && building->is_ready;
@@ -252,7 +252,7 @@ static void end_change(struct building *building, bool good)
     free(building->rows);
 }
 
-/* Switches a layer. Returns false if memory is exhausted; nothing has changed then. */
+/* Switches a layer. Returns false in the same cases as finish_change; nothing has changed then. */
 static bool change_layer(int tool_id, bool enabled, const struct qmpi_fortran_callers *callers)
 {
     const int top = qmpi_switch_topmost();
@@ -284,8 +284,8 @@ static void call_callbacks(void)
     }
 }
 
-/* Gives a layer another interceptor for a function. Returns false if memory is exhausted; nothing
- * has changed then. */
+/* Gives a layer another interceptor for a function. Returns false in the same cases as
+ * finish_change; nothing has changed then. */
 static bool change_interceptor(qmpi_function **interceptor, int tool_id, int number,
                                qmpi_function *fp)
 {

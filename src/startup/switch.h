@@ -13,8 +13,8 @@
  */
 int qmpi_switch_set_enabled(int tool_id, bool enabled);
 
-/* Like qmpi_switch_set_enabled, but for the conditions of an entry. Has no effect once
- * qmpi_switch_set_enabled has been called for the layer, even if that call changed nothing. */
+/* Like qmpi_switch_set_enabled, but for the conditions of an entry. Has no effect after a
+ * successful call of qmpi_switch_set_enabled for the layer, even if that call changed nothing. */
 int qmpi_switch_apply_condition(int tool_id, bool enabled);
 
 /* Lets a layer start switched off. Called while the stack is built, before the layer is added to

@@ -20,7 +20,7 @@ bool qmpi_barrier_interrupt_threads(void);
 /*
  * After this call, this thread may store pointers to data that it has stored before the call, even
  * in places from which other threads load with relaxed order. A thread that sees such a pointer
- * also sees the data.
+ * also sees the data, unless the system lacks the barrier that this processor needs.
  */
 static inline void qmpi_barrier_publish(void)
 {

@@ -171,7 +171,8 @@ static bool find_stack(void)
 }
 
 /* Returns whether at least half a MiB of the stack is left. Returns false if the program has
- * switched to another stack, because the space there is unknown. */
+ * switched to another stack, because the space there is unknown. If the bounds of the stack are
+ * unknown, only the first thread is taken to have the space. */
 static bool has_half_mebibyte(void)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
@@ -247,7 +248,8 @@ bool qmpi_call_stack_run(void (*function)(void *data), void *data)
 
 /* ---- Return addresses ------------------------------------------------------------------------ */
 
-/* The function of qmpi_call_stack_use. It needs no preparation, so any order will do. */
+/* The unwinder that qmpi_call_stack_use has set. It depends on no data that was stored before, so
+ * any memory order suffices. */
 static _Atomic(qmpi_call_stack_unwinder *) chosen;
 
 void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)

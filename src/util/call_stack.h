@@ -44,8 +44,9 @@ bool qmpi_call_stack_mapped_file(uintptr_t address, char *path, size_t size);
  * reports, because threads of the program may have small stacks. If at least half a MiB is left on
  * the stack, calls function(data) directly. Otherwise, calls it in a new thread, and waits for that
  * thread. In the new thread, all signals except those of faults are blocked. `function` must not
- * make MPI calls. Returns false if memory is exhausted. `function` was then not called, or was left
- * as by qmpi_memory_catch_exhausted. May be called by any thread, but not in a signal handler.
+ * make MPI calls. Returns false if memory is exhausted or no thread can be created. `function` was
+ * then not called, or was left as by qmpi_memory_catch_exhausted. May be called by any thread, but
+ * not in a signal handler.
  */
 bool qmpi_call_stack_run(void (*function)(void *data), void *data);
 
@@ -63,8 +64,8 @@ void qmpi_call_stack_prepare(void);
 
 /* Stores up to `capacity` return addresses of the call stack, innermost first, and returns their
  * number. They are found by the function of qmpi_call_stack_use (sites/walk.c), which reads only
- * the stack and checks all tables. If the bounds of the stack are unknown, backtrace of the C
- * library finds them. The first addresses are in qmpi_call_stack_unwind and in the calling
+ * the stack and checks the tables of objects. If the bounds of the stack are unknown, backtrace of
+ * the C library finds them. The first addresses are in qmpi_call_stack_unwind and in the calling
  * function, or in the functions into which they were inlined. */
 int qmpi_call_stack_unwind(void **frames, int capacity);
 

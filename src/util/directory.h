@@ -2,7 +2,7 @@
 /*
  * Creates, identifies and removes directories of library copies. libqmpi creates them, and the
  * cleanup program removes those of processes that have ended. A directory is locked (flock) while
- * its process or the cleanup program runs, so a directory without a lock can be removed.
+ * its process or the cleanup program runs, so a directory whose lock nobody holds can be removed.
  */
 #ifndef QMPI_UTIL_DIRECTORY_H
 #define QMPI_UTIL_DIRECTORY_H

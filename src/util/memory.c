@@ -169,8 +169,8 @@ struct chunk {
     _Alignas(LINE) atomic_size_t used;
 };
 
-/* The current chunk. It is exchanged once the new chunk is mapped and its `used` is set. The atomic
- * addition to `used` gives each thread memory of its own. */
+/* The current chunk. It is exchanged after the new chunk was mapped and its `used` was set. The
+ * atomic addition to `used` gives each thread memory of its own. */
 static _Atomic(struct chunk *) current;
 
 static void *map_pages(size_t size)

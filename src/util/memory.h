@@ -11,7 +11,7 @@
 
 /* ---- Memory that is there, or the process ends ----------------------------------------------- */
 
-/* Like asprintf, but terminates the process with a message if memory is exhausted. */
+/* Like asprintf, but returns the text, and calls qmpi_memory_exhausted if memory is exhausted. */
 char *qmpi_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints a message and ends the process, unless qmpi_memory_catch_exhausted is in progress. */
@@ -34,7 +34,7 @@ bool qmpi_memory_catches_exhausted(void);
  */
 void qmpi_memory_call_locked(void (*function)(void *data), void *data, void (*release)(void));
 
-/* Like calloc, strdup and strndup, but end the process with a message if memory is exhausted. */
+/* Like calloc, strdup and strndup, but call qmpi_memory_exhausted if memory is exhausted. */
 void *qmpi_allocate(size_t count, size_t size);
 char *qmpi_copy(const char *text);
 char *qmpi_copy_part(const char *text, size_t length);
@@ -42,7 +42,8 @@ char *qmpi_copy_part(const char *text, size_t length);
 /*
  * Returns an array with room for one more than `count` elements of `size` bytes. This is `array`
  * itself, or a larger copy that replaces it, and `array` is then freed. `array` is NULL if `count`
- * is 0. The capacity of the array is the next power of two.
+ * is 0. The capacity of the array is the next power of two. Calls qmpi_memory_exhausted if memory
+ * is exhausted.
  */
 void *qmpi_memory_grow(void *array, int count, size_t size);
 
@@ -77,9 +78,9 @@ void *qmpi_memory_take(size_t size);
 /*
  * Returns zeroed memory for `count` elements of the data of a stack. Building a stack takes
  * hundreds of pages. This function allocates many pages at a time, which avoids a page fault for
- * each. Terminates the process with a message if memory is exhausted. Called during start-up, or
- * between qmpi_chain_hold and qmpi_chain_release. Do not store the only pointer to memory of malloc
- * in this memory, because leak checkers do not search it.
+ * each. Calls qmpi_memory_exhausted if memory is exhausted. Called during start-up, or between
+ * qmpi_chain_hold and qmpi_chain_release. Do not store the only pointer to memory of malloc in this
+ * memory, because leak checkers do not search it.
  */
 void *qmpi_memory_permanent(size_t count, size_t size);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages of libqmpi: errors and warnings on stderr, with the prefix `qmpi:`, and the traces that
- * QMPI_DEBUG requests, by topic. Nothing here runs on the path of an MPI call.
+ * QMPI_DEBUG requests, by topic. Nothing here runs in an MPI call, except to report something.
  *
  * Names, paths and values come from outside: a message shows their control characters as \n or
- * \x1b, and bytes that are not UTF-8 as \xff. Only the format of a message contains line breaks.
+ * \x1b, and bytes that are not UTF-8 as \xff. Only the format of a message, and a text that is
+ * escaped already, contain line breaks.
  */
 #ifndef QMPI_UTIL_MESSAGE_H
 #define QMPI_UTIL_MESSAGE_H

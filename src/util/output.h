@@ -11,7 +11,8 @@
  *   started (qmpi_output_standard_note).
  * - A pipe without a reader, and a limit on the size of files, cause errors, but no signals.
  * - Short writes, EINTR and EAGAIN (a non-blocking pipe or terminal) are handled. If the reader
- *   does not read for QMPI_OUTPUT_PATIENCE milliseconds, the rest of the output is lost.
+ * does not read for QMPI_OUTPUT_PATIENCE milliseconds, the rest of the output is lost. Later output
+ * to stdout or stderr then waits no longer, until a write succeeds.
  *
  * Several threads may call these functions at the same time. Functions whose comment ends with "In
  * handlers, too." may also be called in signal handlers, even if the handler has interrupted one of
@@ -51,7 +52,8 @@ struct qmpi_output {
 int qmpi_output_open(struct qmpi_output *output, const char *path, int flags, mode_t mode);
 
 /* Returns the absolute path, which still leads to the same file after the current directory has
- * changed. The caller frees it. Returns NULL if memory is exhausted. */
+ * changed, or a copy of `path` if the current directory is unknown. The caller frees it. Returns
+ * NULL if memory is exhausted. */
 char *qmpi_output_full_path(const char *path);
 
 /* Sets the path after the file has been renamed. */
@@ -85,7 +87,8 @@ FILE *qmpi_output_stream(struct qmpi_output *output);
  * Writes `length` bytes to the file that was stdout or stderr when the process started.
  * `descriptor` is STDOUT_FILENO or STDERR_FILENO. Returns how many bytes were written, which is 0
  * if the file was closed. In a tool, this calls a function of libqmpi, which has recorded these
- * files. In a process without libqmpi, it uses the descriptor as it is. In handlers, too.
+ * files. In a process without libqmpi, the tool writes to the descriptor as it is. In handlers,
+ * too.
  */
 size_t qmpi_output_standard_write(int descriptor, const void *bytes, size_t length);
 
@@ -97,9 +100,10 @@ void qmpi_output_standard_note(bool duplicates);
 
 /*
  * Opens stderr a second time, so that messages reach it even after the program has redirected
- * descriptor 2. Does nothing if this was done before, or if the program may open only few files.
- * The second descriptor is closed by exec and in a forked child, because a child that detaches
- * itself must not keep the pipe of its parent open.
+ * descriptor 2. Does nothing if this was done before, if descriptor 2 is closed or redirected
+ * already, or if the program may open only few files. The second descriptor is closed by exec and
+ * in a forked child, because a child that detaches itself must not keep the pipe of its parent
+ * open.
  */
 void qmpi_output_standard_duplicate(void);
 

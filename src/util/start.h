@@ -8,15 +8,16 @@
 
 #include <stdbool.h>
 
-/* The variables that contain the middle part of the stack, in the order of precedence: the first
- * one that is set counts, even if it is empty. This is the order in which MPICH reads its three. */
+/* The variables that contain the middle part of the stack (config/stack.h), in the order of
+ * precedence: the first one that is set counts, even if it is empty. This is the order in which
+ * MPICH reads its three. */
 enum { QMPI_START_VARIABLES = 4 };
 extern const char *const qmpi_start_variables[QMPI_START_VARIABLES];
 
 /*
  * Returns the path that `path` meant when the process was started: a relative path refers to the
- * current directory of that time. If the process is still in this directory, the path is returned
- * unchanged. The caller frees the result.
+ * current directory of that time. If the process is still in this directory, or the directory was
+ * not recorded (start.c), the path is returned unchanged. The caller frees the result.
  */
 char *qmpi_start_path(const char *path);
 

@@ -14,9 +14,9 @@
 /* ---- Values by 64-bit keys, for one thread --------------------------------------------------- */
 
 /*
- * Maps 64-bit keys to values of one size. A removed entry leaves nothing behind, so that the table
- * is as large as its largest number of entries at one time. Memory comes from malloc. Only one
- * thread at a time may use a table, and no signal handler may do so.
+ * Maps 64-bit keys to values of one size. A removed entry leaves nothing behind, so that the size
+ * of the table depends only on the largest number of entries at one time. Memory comes from malloc.
+ * Only one thread at a time may use a table, and no signal handler may do so.
  */
 struct qmpi_table {
     size_t value_size, count, room; /* room: 0, or a power of two */
@@ -55,8 +55,9 @@ uint64_t qmpi_table_mix_two(uint64_t one, uint64_t other);
  * many buckets. An entry is therefore found in O(log n) steps among n, and never moves. Entries
  * that are no longer needed are used again and never freed.
  *
- * No function takes a lock, and a thread claims an entry with one atomic exchange. Therefore, any
- * thread may use a table. A signal handler may do so, too, if `take` may be called there.
+ * No function takes a lock, unless `take` does so, and a thread claims an entry with one atomic
+ * exchange. Therefore, any thread may use a table. A signal handler may do so, too, if `take` may
+ * be called there.
  */
 enum { QMPI_TABLE_LEVELS = 12 };
 

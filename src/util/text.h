@@ -24,8 +24,8 @@ static inline const char *qmpi_text_base_name(const char *path)
 /* U+FFFD, the replacement character. */
 #define QMPI_TEXT_REPLACEMENT "\xef\xbf\xbd"
 
-/* Returns the number of bytes of the first character of `text` (RFC 3629), or 0 if the first byte
- * is invalid or the text is empty. */
+/* Returns the number of bytes of the first character of `text` (RFC 3629), or 0 if the text is
+ * empty or does not begin with a valid character. */
 size_t qmpi_text_character_length(const char *text);
 
 /* Does the same for a text of `left` bytes, which need not end with a null character. */
@@ -39,8 +39,8 @@ bool qmpi_text_is_control(const char *text);
  * is valid, and otherwise a copy in `room`, which may be truncated. */
 const char *qmpi_text_make_valid(const char *text, char *room, size_t size);
 
-/* Writes a field of CSV (RFC 4180, 2.6 and 2.7). Each invalid byte and each control character is
- * replaced with the replacement character. */
+/* Writes a field of CSV (RFC 4180, 2.6 and 2.7). Each invalid byte, and each control character as
+ * qmpi_text_is_control defines it, is replaced with the replacement character. */
 void qmpi_text_put_csv(FILE *stream, const char *text);
 
 /* ---- Similar words --------------------------------------------------------------------------- */

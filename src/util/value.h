@@ -5,9 +5,10 @@
  *
  * Blanks may precede and follow numbers and units. The decimal point is `.` in every locale. The
  * functions do not change the program's floating-point environment, keep no state, and are
- * thread-safe, but must not be called in signal handlers. Unless its comment says otherwise, each
- * returns false, and leaves its result as it is, if `text` is not such a value; the caller then
- * reports the option, the value, and, as a hint, the matching QMPI_VALUE_... text below.
+ * thread-safe, but must not be called in signal handlers unless their comments allow it. Unless its
+ * comment says otherwise, each returns false, and leaves its result as it is, if `text` is not such
+ * a value; the caller then reports the option, the value, and, as a hint, the matching
+ * QMPI_VALUE_... text below.
  */
 #ifndef QMPI_UTIL_VALUE_H
 #define QMPI_UTIL_VALUE_H
@@ -24,10 +25,10 @@
 #define QMPI_VALUE_PERCENT "a percentage from 1 to 100"
 #define QMPI_VALUE_YES "yes or no"
 
-/* A whole number, in decimal digits. */
+/* A whole number from `least` to `most`, in decimal digits. */
 bool qmpi_value_whole(const char *text, uint64_t least, uint64_t most, uint64_t *number);
 
-/* A number that is not negative: `2`, `0.01`, `1e-3`. */
+/* A number from 0 to `most`: `2`, `0.01`, `1e-3`. */
 bool qmpi_value_real(const char *text, double most, double *number);
 
 /* A number that is not negative, with or without a percent sign: `10`, `2.5%`. */
@@ -49,7 +50,7 @@ bool qmpi_value_size(const char *text, uint64_t *bytes);
  */
 bool qmpi_value_time(const char *text, uint64_t *nanoseconds);
 
-/* Reads a time at the beginning of `text`, and returns the rest of the text. Returns NULL if it
+/* Reads a time at the beginning of `text`, and returns the rest of the text. Returns NULL if `text`
  * does not begin with a time. */
 const char *qmpi_value_time_part(const char *text, uint64_t *nanoseconds);
 

@@ -45,7 +45,8 @@ static void *find_target(void *data, const char *name, enum qmpi_elf_reference r
     return ((const struct redirecting *)data)->find(name);
 }
 
-/* Finds the library of a layer's tool. Returns false if it is the program. */
+/* Finds the library of a layer's tool, or the program for a PMPI tool in it. Returns false for a
+ * QMPI tool in the program. */
 static bool find_layer_library(int tool_id, struct qmpi_elf_loaded *object)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);

@@ -50,11 +50,11 @@ struct qmpi_validate_host {
 
     /* Redirects references of the library of a layer's tool. `find` returns the new target of a
      * reference to `name`, or NULL if the reference stays as it is. Returns false, and does
-     * nothing, if the tool is part of the program itself. */
+     * nothing, if the tool has no library, because it is a QMPI tool in the program itself. */
     bool (*redirect)(int tool_id, void *(*find)(const char *name));
 
     /* Sets the first address of the library of a layer's tool, and the one after its last. Returns
-     * false if the tool is part of the program itself. */
+     * false if the tool has no library. */
     bool (*range)(int tool_id, uintptr_t *start, uintptr_t *end);
 
     /* Returns the thread level that MPI provides, or -1 if MPI is not initialized or already
@@ -68,7 +68,7 @@ struct qmpi_validate_host {
      * node at all. `context` may be any value. */
     const struct qmpi_validate_place *(*place)(QMPI_Context context);
 
-    /* [number]: the function that observes a call and continues it. It requires a valid context. */
+    /* [number]: the function that observes a call and passes it on. It requires a valid context. */
     qmpi_function *const *observing;
 
     /* See qmpi_call_stack_unwind. */
