@@ -48,8 +48,8 @@ def abi_compiler() -> str:
 
 TIME_LIMIT = 600 if EMULATED else 120  # seconds
 RUN_RANK = PROGRAMS / "run_rank"
-# Makes ranks sleep while they wait: see tests/tools/programs/yielding.c.
-YIELDING = BUILD / "tests" / "yielding.so" if MPI_NAME != "abi" else None
+# Makes ranks of MPICH sleep while they wait: see tests/tools/programs/yielding.c.
+YIELDING = BUILD / "tests" / "yielding.so" if MPI_NAME == "mpich" else None
 MPICC = abi_compiler() if ABI else mpi_command("mpicc", MPI_NAME, BUILD) or "mpicc"
 
 
