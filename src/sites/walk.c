@@ -263,8 +263,8 @@ static bool find_fp(const struct position *position, uintptr_t *fp);
                        .begin = (uintptr_t)QMPI_THIS_FRAME(),                                      \
                        .fp_place = QMPI_SAVED_FRAME_POINTER()})
 
-/* Returns the CFA of a frame for rules other than a fixed distance from the stack pointer, or 0 if
- * it is unknown. */
+/* Returns the CFA of a frame whose rule needs the frame pointer, or 0 if it is unknown. May also set
+ * the place of the frame pointer in `position`. */
 static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, uint64_t word,
                                                     uintptr_t *first_fp)
 {
@@ -474,9 +474,10 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers,
 }
 
 /*
- * Adds the return addresses from that of `entry` upwards. The frame of `entry` is in use. Returns
- * false if the part of the stack that matters cannot be walked completely. Reads only the stack
- * that contains the frame. May be called by any thread, also in a signal handler.
+ * Adds the return addresses from that of `entry` upwards. The frame of `entry` must be in use.
+ * Where no rule leads further, the callers that were found so far are the result. Returns false if
+ * the stack that contains the frame is unknown. Reads only this stack. May be called by any thread,
+ * also in a signal handler.
  */
 static bool walk_up(struct callers *callers, struct qmpi_frame_entry entry)
 {
@@ -546,8 +547,7 @@ static __attribute__((noinline)) void unwind_callers(struct callers *callers, co
     }
 }
 
-/* Finds the callers if the record of the call is not in the frame, or if the stack contains a frame
- * whose rule is not supported. */
+/* Finds the callers if the record of the call is not in the frame, or if walk_up has found none. */
 static __attribute__((noinline)) void find_any_callers(struct callers *callers,
                                                        const QMPIX_Call *call)
 {
