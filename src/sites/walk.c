@@ -263,8 +263,8 @@ static bool find_fp(const struct position *position, uintptr_t *fp);
                        .begin = (uintptr_t)QMPI_THIS_FRAME(),                                      \
                        .fp_place = QMPI_SAVED_FRAME_POINTER()})
 
-/* Returns the CFA of a frame whose rule needs the frame pointer, or 0 if it is unknown. May also set
- * the place of the frame pointer in `position`. */
+/* Returns the CFA of a frame whose rule needs the frame pointer, or 0 if it is unknown. May also
+ * set the place of the frame pointer in `position`. */
 static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, uint64_t word,
                                                     uintptr_t *first_fp)
 {
