@@ -34,9 +34,9 @@ void *qmpi_caller_by_unwinding(void);
  * qmpi_caller_examine_frame. */
 static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *here)
 {
-    return frame > here && (uintptr_t)here > qmpi_dispatch_thread.stack.begin &&
-           (uintptr_t)frame <= qmpi_dispatch_thread.stack.end &&
-           frame != qmpi_dispatch_thread.jumped_frame;
+    return QMPI_FRAME_ALL(frame > here, (uintptr_t)here > qmpi_dispatch_thread.stack.begin,
+                          (uintptr_t)frame <= qmpi_dispatch_thread.stack.end,
+                          frame != qmpi_dispatch_thread.jumped_frame);
 }
 
 /*

@@ -13,6 +13,9 @@
  *       Returns the return address of a frame that is in use.
  *   qmpi_frame_cfa(entry)
  *       Returns the canonical frame address of this frame.
+ *   QMPI_FRAME_ALL(a, b, c, d)
+ *       Whether all of these comparisons hold, in the way that takes the fewest instructions. The
+ *       operands may be evaluated in any case.
  *   qmpi_frame_outer(context)
  *       Returns the value that functions in assembly code, such as thunk_call_X, restore when they
  *       return; they keep this value in a callee-saved register. `context` is that of their

@@ -19,6 +19,9 @@ static inline uintptr_t qmpi_frame_cfa(struct qmpi_frame_entry entry)
     return (uintptr_t)entry.frame;
 }
 
+/* A comparison can read memory itself. */
+#define QMPI_FRAME_ALL(a, b, c, d) ((a) && (b) && (c) && (d))
+
 #define QMPI_FRAME_ENTER(variable)                                                                 \
     __extension__({                                                                                \
         struct qmpi_frame_entry qmpi_old;                                                          \
