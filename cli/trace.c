@@ -427,6 +427,20 @@ static bool may_replace(const char *path)
     return false;
 }
 
+/* Prints why a result is incomplete: files cannot be read, or memory is exhausted. Returns the exit
+ * status. */
+static int fail_incomplete(const struct trace *trace)
+{
+    const int error = trace_reader_error(trace);
+    if (error)
+        qmpi_printf("cannot read all events: %s\n"
+                    "hint: check that the files are still there, and `ulimit -n`",
+                    strerror(error));
+    else
+        qmpi_printf("out of memory");
+    return 2;
+}
+
 static int write_to_output(const struct trace_export *export, const struct request *request)
 {
     if (request->format->is_binary && isatty(STDOUT_FILENO)) {
@@ -436,10 +450,11 @@ static int write_to_output(const struct trace_export *export, const struct reque
         return 2;
     }
     errno = 0;
-    const bool complete = request->format->print(stdout, export);
-    if (complete && fflush(stdout) == 0 && !ferror(stdout))
+    if (!request->format->print(stdout, export))
+        return fail_incomplete(export->view->trace);
+    if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
-    qmpi_printf("cannot write: %s", complete ? strerror(errno ? errno : EIO) : "out of memory");
+    qmpi_printf("cannot write: %s", strerror(errno ? errno : EIO));
     return 2;
 }
 
@@ -483,16 +498,10 @@ static int write_trace(const struct trace_export *export, const struct request *
  * network and of shared memory. */
 enum { LEAST_LATENCY = 100 };
 
-static int fail_memory(void)
-{
-    qmpi_printf("out of memory");
-    return 2;
-}
-
-static int finish_output(bool complete)
+static int finish_output(const struct trace *trace, bool complete)
 {
     if (!complete)
-        return fail_memory();
+        return fail_incomplete(trace);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     qmpi_printf("cannot write: %s", strerror(errno ? errno : EIO));
@@ -539,7 +548,7 @@ static int check_trace(const struct trace_view *view)
     struct trace_check check;
     if (!trace_check_run(&check, view)) {
         trace_check_free(&check);
-        return fail_memory();
+        return fail_incomplete(view->trace);
     }
     if (check.differences)
         print_difference(view->trace, &check.first);
@@ -551,7 +560,7 @@ static int check_trace(const struct trace_view *view)
         cli_print("; compared: %" PRIu64 " events, %" PRIu64 " messages, %" PRIu64 " collectives\n",
                   check.events, check.messages, check.collectives);
     print_omissions(&check);
-    const int status = finish_output(true);
+    const int status = finish_output(view->trace, true);
     trace_check_free(&check);
     return status ? status : check.differences > 0;
 }
@@ -596,7 +605,7 @@ static int convert_trace(struct trace_view *view, const struct request *request)
                                             &texts};
         status = write_trace(&export, request);
     } else {
-        fail_memory();
+        fail_incomplete(view->trace);
     }
     if (has_arrows && !status)
         print_arrows(view->trace, &pairs);
@@ -617,9 +626,10 @@ static int carry_out_request(struct trace_view *view, const struct request *requ
         return convert_trace(view, request);
     case DO_TEXT:
         return finish_output(
+            view->trace,
             print_timeline(stdout, view, profile_text_width(STDOUT_FILENO), isatty(STDOUT_FILENO)));
     default:
-        return finish_output(print_summary(stdout, view));
+        return finish_output(view->trace, print_summary(stdout, view));
     }
 }
 
@@ -660,7 +670,7 @@ static int use_view(const struct trace *trace, const struct request *request,
     }
     int status = 2;
     if (!good)
-        fail_memory();
+        fail_incomplete(trace);
     else if (check_begin(trace, corrections, request))
         status = carry_out_request(&view, request);
     if (corrections && !status)
@@ -684,12 +694,8 @@ int cli_trace(int argc, char **argv)
         if (processes)
             status = use_view(trace, &request, processes);
         free(processes);
-        if (trace_reader_error(trace) && status != 2) {
-            qmpi_printf("cannot read all events: %s\n"
-                        "hint: check that the files are still there, and `ulimit -n`",
-                        strerror(trace_reader_error(trace)));
-            status = 2;
-        }
+        if (trace_reader_error(trace) && status != 2)
+            status = fail_incomplete(trace);
     }
     trace_reader_close(trace);
     free(request.rank_set.ranges);
