@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes a C header with the data that a bundled tool registers: its description and its options. They are read from
-the tool's manifest, so that both are always the same.
+"""Writes a C header with the description and the options that a bundled tool registers. They are read from the tool's
+manifest, so that the tool and its manifest agree.
 
     manifest_header.py MANIFEST HEADER
 """

@@ -414,7 +414,7 @@ def test_layers_below_do_not_see_a_call_that_was_not_carried_out(tmp_path):
     ("error=0", "error=0"),
     ("error=MPI_SUCCESS", "error=MPI_SUCCESS"),
     ("error=1,functions=MPI_Abort", "MPI_Abort can be delayed, but cannot fail"),
-    ("error=1,functions=MPI_Wt*", "selects no function to fail"),
+    ("error=1,functions=MPI_Wt*", "selects no function that can fail"),
     ("before=1us,befor=2us", "befor"),
 ])
 def test_options_that_make_no_sense_are_refused(options, words):

@@ -31,7 +31,7 @@ struct layer {
     struct tool_output output; /* the file for the numbers of all ranks */
     struct tool_output process_output; /* the file for the numbers of this process alone */
     struct tool_world_sessions sessions;
-    int rank;              /* the launcher's number of this process */
+    int rank;              /* the launcher's number of this process, or 0 if it gives none */
     atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
     atomic_bool reported;  /* a thread has reported the numbers, or is about to */
     bool finalizes;        /* MPI_Finalize is in progress, and the numbers are not combined yet. */
@@ -179,7 +179,7 @@ static void write_numbers(void *data)
 enum { NAME_ROOM = 64, NAMES_MOST = 8 };
 
 /* Lists the different names among those of `count` programs, at most NAMES_MOST. The caller frees
- * the list. */
+ * the list. Returns NULL if memory is exhausted. */
 static char *list_programs(const char *names, int count)
 {
     const char *listed[NAMES_MOST];
@@ -204,8 +204,9 @@ static char *list_programs(const char *names, int count)
     return text;
 }
 
-/* Returns the names of the programs on rank 0 if the ranks run several programs or if the job may
- * contain several. Otherwise, and on other ranks, returns NULL. The caller frees the names. */
+/* On rank 0, returns the names of the programs if the ranks run several programs or if the job may
+ * contain several. The caller frees the names. Otherwise, after an error, and on other ranks,
+ * returns NULL. */
 static char *gather_programs(MPI_Comm comm, int rank, int ranks)
 {
     char mine[NAME_ROOM] = "", *all = NULL, *text = NULL;
@@ -403,7 +404,7 @@ static void before_finalize(struct layer *layer, const QMPIX_Call *call)
 }
 
 /* Usually, finalize_layer has combined the numbers. If MPI is still open, a lower layer has not
- * passed the call on, and they are combined here. */
+ * passed the call on, and the numbers are combined here. */
 static void after_finalize(struct layer *layer, const QMPIX_Call *call)
 {
     (void)call;
@@ -536,8 +537,8 @@ static void count_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 /* ---- MPI_T variables ------------------------------------------------------------------------- */
 
 /* Each function of this MPI has a variable qmpi.count.calls.MPI_X, which a monitor can read while
- * the program runs. If a monitor resets a variable, this resets the value of its handle, not the
- * counter. */
+ * the program runs. If a monitor resets a variable, only the value of the monitor's handle is
+ * reset, not the counter. */
 
 /* Returns the user data of a variable, which identifies its counter. */
 static void *user_data_of(int tool_id, int number)
@@ -593,7 +594,7 @@ static void publish_layer(int tool_id)
 /* ---- Joining the stack ----------------------------------------------------------------------- */
 
 /* Makes a function special if its role is among `specials`. A function that initializes MPI reaches
- * the layer even while it is off. */
+ * the layer even while it is off, because the layer may be switched on later. */
 static void prepare_function(int tool_id, enum QMPI_Functions_enum number)
 {
     const QMPIX_Function *function;

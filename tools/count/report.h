@@ -18,7 +18,7 @@ enum count_end {
 struct count_summary {
     int ranks;            /* number of processes */
     int rank;             /* the rank if this is the summary of one process alone, or -1 */
-    enum count_end end;   /* how that process ended */
+    enum count_end end;   /* how that process ended; unused if `rank` is -1 */
     const char *programs; /* names of the programs, or NULL if there is only one in the run */
     /* The sum, minimum and maximum over all ranks. */
     unsigned long long calls[MPI_LAST_FUNC];
@@ -34,8 +34,9 @@ void count_report_table(const struct count_summary *summary, int tool_id);
 bool count_report_json(const struct count_summary *summary, int tool_id, const char *file);
 
 /* Writes the numbers of a process that the signal with the name `signal` ends. Writes the JSON file
- * `output`, or prints the table to stderr if `output` is NULL or cannot be written. The signal's
- * handler may call this function, but only one thread at a time. */
+ * `output`, or prints the table to stderr if `output` is NULL or cannot be written. Does nothing if
+ * no call was counted. The signal's handler may call this function, but only one thread at a
+ * time. */
 void count_report_signal(const unsigned long long calls[MPI_LAST_FUNC], int tool_id, int rank,
                          struct tool_output *output, const char *signal);
 

@@ -32,7 +32,8 @@ static pid_t owner; /* the process that reports; a forked child does not */
  * A random number depends on the seed, the rank, the layer, the function (unless count=all) and the
  * number of the call that it decides about, and not on the numbers that were drawn before it. A run
  * is therefore repeatable, in whichever order its threads make their calls, and no state needs a
- * lock.
+ * lock. For noise, the number of the period or detour takes the place of the function and the
+ * number of the call.
  */
 
 /* Adds a word to a hash, by the finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable
@@ -109,7 +110,7 @@ static _Thread_local uint64_t left[256];
 /* Random numbers for the times of detours, and for their lengths. */
 enum { MOMENTS = 1, LENGTHS = 2 };
 
-/* If there are more detours than this at once, all have the mean length. */
+/* If there are more detours than this at once, all have the mean length, to save time. */
 enum { MANY = 10000 };
 
 static double draw_for_noise(const struct rule *rule, uint64_t what, uint64_t which)
@@ -406,7 +407,8 @@ static void init_delay_layer(int tool_id)
     if (rule->error)
         register_faults(rule);
     uint64_t ticks;
-    /* This starts the clock, so that the first call need not do it, which takes time. */
+    /* This starts the clock now, because starting the clock takes time, by which it would delay the
+     * first call. */
     QMPIX_Clock_get_time(&ticks);
     if (register_delay_observer(rule) != MPI_SUCCESS) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "

@@ -20,7 +20,9 @@ struct duration {
 bool duration_read(const char *text, struct duration *duration);
 
 /* Reads `DETOUR/PERIOD` or `DETOUR/random PERIOD`, where DETOUR is a duration and PERIOD a time.
- * Returns false if duration_read would, or if PERIOD is 0. */
+ * Sets `*period` to PERIOD in nanoseconds, and `*random_moment` to whether the text contains
+ * `random`. Returns false if the text has another form, duration_read rejects DETOUR, or PERIOD is
+ * 0 or more than a day. */
 bool duration_read_noise(const char *text, struct duration *detour, uint64_t *period,
                          bool *random_moment);
 

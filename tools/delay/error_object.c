@@ -38,8 +38,9 @@ static bool frees_object(const QMPIX_Function *function)
            role == QMPIX_ROLE_FILE_CLOSE || role == QMPIX_ROLE_SESSION_FINALIZE;
 }
 
-/* Returns whether a function makes an error handler for files whose callback must be stored. Open
- * MPI's MPI_File_call_errhandler refuses MPI_FILE_NULL, so this tool calls the callback itself. */
+/* Returns whether a function makes an error handler for files, and the handler's callback must be
+ * stored. Open MPI's MPI_File_call_errhandler refuses MPI_FILE_NULL, so this tool calls the
+ * callback itself. */
 static bool makes_handler(const QMPIX_Function *function)
 {
     return error_object_as_open_mpi && function->number == MPI_FILE_CREATE_ERRHANDLER_T;
@@ -128,7 +129,7 @@ bool error_object_sets_origin(const QMPIX_Function *function)
 }
 
 /* Returns whether errors of the function are raised on another object than that of its arguments.
- * If so, stores this object. */
+ * If so, stores that other object. */
 static bool is_special(const QMPIX_Function *function, struct error_object *error_object)
 {
     const struct error_object process = {.kind = ERROR_OBJECT_PROCESS};
@@ -194,8 +195,8 @@ static uint64_t handle_at(const QMPIX_Parameter *parameter, const void *value)
 }
 
 /* Returns the object whose handle is at `value`, or ERROR_OBJECT_NONE for another kind of handle.
- * Errors of MPI_FILE_NULL go to the handler that new files get. For other null handles, the result
- * is ERROR_OBJECT_PROCESS. */
+ * MPI_FILE_NULL is an object, because its errors go to the handler that new files get. For other
+ * null handles, the result is ERROR_OBJECT_PROCESS. */
 static struct error_object error_object_at(const QMPIX_Parameter *parameter, const void *value)
 {
     struct error_object object = {.kind = ERROR_OBJECT_NONE, .handle = handle_at(parameter, value)};
@@ -296,7 +297,8 @@ static void forget_object(const void *node, VISIT visit, int depth)
         origin->error_object = (struct error_object){.kind = ERROR_OBJECT_PROCESS};
 }
 
-/* Returns the origin of the request or message of a call. */
+/* Returns the origin of the request or message of a call, or ERROR_OBJECT_PROCESS if the call has
+ * none or an array of requests. */
 static struct error_object find_call_origin(const QMPIX_Call *call)
 {
     const int place = meaning_of(call->function)->origin;
@@ -491,7 +493,7 @@ static struct error_object resolve_object(const struct error_object *error_objec
 }
 
 /* Returns the error handler, or MPI_ERRORS_RETURN if there is none. The caller may only compare the
- * result. */
+ * result, whose reference is already freed. */
 static MPI_Errhandler get_errhandler(const struct error_object *place)
 {
     MPI_Errhandler errhandler = MPI_ERRORS_RETURN;
@@ -518,8 +520,8 @@ bool error_object_is_fatal(const struct error_object *error_object)
     return is_predefined_handler(errhandler) && errhandler != MPI_ERRORS_RETURN;
 }
 
-/* Calls the handler of MPI_FILE_NULL, which Open MPI's MPI_File_call_errhandler refuses to do. A
- * handler that was made in Fortran is not known and is therefore not called. */
+/* Calls the handler of MPI_FILE_NULL, because Open MPI's MPI_File_call_errhandler refuses this
+ * handle. A handler that was made in Fortran is not known and is therefore not called. */
 static void call_handler_of_null(int code)
 {
     MPI_File file = MPI_FILE_NULL;

@@ -68,8 +68,8 @@ void error_object_begin(const QMPIX_Call *call);
 void error_object_end(const QMPIX_Call *call);
 
 /* Returns whether a function opens or frees a window, file or session. If calls are to fail,
- * error_object_begin and error_object_end must be called around these functions, too. They record
- * which handles are valid, because MPI calls another error handler if a handle is not. */
+ * error_object_begin and error_object_end must be called around calls of these functions, too. They
+ * record which handles are valid, because MPI calls another error handler if a handle is not. */
 bool error_object_opens(const QMPIX_Function *function);
 
 /* Returns whether the error handler is a predefined one that ends the job. */

@@ -25,7 +25,7 @@ struct fault {
 static _Thread_local struct fault armed;
 
 /* These are the faults of calls that a signal handler has interrupted with calls of its own. At
- * most DEEPEST are put aside. Calls that are nested more deeply do not fail. */
+ * most DEEPEST are put aside. Further faults are dropped, so that their calls do not fail. */
 enum { DEEPEST = 8 };
 static _Thread_local struct aside {
     const QMPIX_Call *by;
@@ -158,8 +158,9 @@ QMPIX_FOR_EACH_FUNCTION(WRAP)
  * without a handle. Open MPI raises the error of the request on its origin.
  */
 
-/* Returns the error objects of the requests in an array that take_error_object frees, or NULL. They
- * must be found before the requests are complete. */
+/* Returns an array of the requests' error objects, which take_error_object frees. Returns NULL if
+ * the call does not fail, if MPI ignores these objects, or if memory is exhausted. The objects must
+ * be found before the requests are complete. */
 static struct error_object *find_request_objects(const struct fault *fault, int count,
                                                  const MPI_Request requests[])
 {
@@ -171,7 +172,8 @@ static struct error_object *find_request_objects(const struct fault *fault, int 
     return objects;
 }
 
-/* Sets the object of the fault to that of request `i`, unless `i` is negative. Frees `objects`. */
+/* Sets the object of the fault to that of request `i`, unless `i` is negative or `objects` is NULL.
+ * Frees `objects`. */
 static void take_error_object(struct fault *fault, struct error_object *objects, int i)
 {
     if (objects && i >= 0)
@@ -189,8 +191,8 @@ static int find_first_request(int count, const MPI_Request requests[])
     return -1;
 }
 
-/* Reports that request `at` has failed and returns the result of the call. If all requests are
- * null, `at` is -1 and the error is that of the call itself. */
+/* Reports that the request of status `at` has failed, and returns the result of the call. If all
+ * requests are null, `at` is -1 and the error is that of the call itself. */
 static int blame_request(const struct fault *fault, int at, int count, MPI_Status statuses[])
 {
     if (at < 0)
@@ -227,7 +229,7 @@ static int fail_test_all(QMPI_Context context, int count, MPI_Request requests[]
         const int result = QMPIX_NEXT(context, Testall)(QMPIX_NEXT_CONTEXT(context), count,
                                                         requests, flag, statuses);
         if (!fault.rule || result != MPI_SUCCESS || !*flag)
-            return result; /* No request is complete, so none has failed. */
+            return result; /* Without the flag, no request is complete, so none has failed. */
     } else if (flag) {
         *flag = 0;
     }
@@ -271,8 +273,8 @@ static int fail_test_some(QMPI_Context context, int count, MPI_Request requests[
 }
 
 /* In MPI_Waitany and MPI_Testany, the request that is reported fails, or the first one that is not
- * null if none is reported. They differ from functions of one request only in the object of the
- * error. */
+ * null if none is reported. These functions differ from those of one request only in the object of
+ * the error. */
 static int fail_wait_any(QMPI_Context context, int count, MPI_Request requests[], int *index,
                          MPI_Status *status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A fault makes a call fail. The observer of the layer decides which call fails. The interceptor of
- * the layer then reports an error, either instead of calling the layer below or after that.
+ * the layer then reports an error, either instead of calling the layer below or after that call.
  */
 #ifndef QMPI_TOOL_DELAY_FAULT_H
 #define QMPI_TOOL_DELAY_FAULT_H
@@ -26,8 +26,8 @@ void fault_register(const struct rule *rule);
 void fault_enter(const QMPIX_Call *call);
 void fault_leave(const QMPIX_Call *call);
 
-/* Prepares the failure of the call that this thread is about to begin, which is the n-th call of
- * the rule. The `before` callback calls this function. */
+/* Prepares the failure of the call that this thread is about to begin, which is the n-th call that
+ * the rule has counted. The `before` callback calls this function. */
 void fault_arm(struct rule *rule, const QMPIX_Call *call, uint64_t n);
 
 /* Returns whether the call is made in an error handler that a fault has called. Such a call must

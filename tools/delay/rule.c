@@ -33,7 +33,8 @@ static bool is_reserved(const char *name)
 }
 
 /* Returns whether calls of a function can fail. They cannot if they initialize or finalize MPI, end
- * the job, or return no error code. */
+ * the job, or return no error code. MPI_Pcontrol cannot either, because fault.c has no interceptor
+ * for its variable arguments. */
 static bool can_fail(const QMPIX_Traits *traits)
 {
     return traits->flags & QMPIX_TRAIT_ERROR && traits->role != QMPIX_ROLE_INIT &&
@@ -57,8 +58,8 @@ static char *read_function_list(const char *list, unsigned char does[MPI_LAST_FU
     return problem;
 }
 
-/* Sets the bits RULE_… of all functions except RULE_MAKES, and RULE_FAILS only if `fails` is true.
- * Returns NULL, or a message that the caller frees. */
+/* Sets all bits RULE_… of the functions but RULE_MAKES, and sets RULE_FAILS only if `fails` is
+ * true. Returns NULL, or a message that the caller frees. */
 static char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST_FUNC])
 {
     char *problem = read_function_list(list, does);
@@ -85,9 +86,9 @@ static char *choose_functions(const char *list, bool fails, unsigned char does[M
             does[number] |= RULE_STARTS;
     }
     if (!problem && (!acting || (fails && !failing)))
-        problem = qmpi_message("functions= selects no function to %s\n"
-                               "hint: name some functions, or remove the option to select all",
-                               acting ? "fail" : "act on");
+        problem = qmpi_message("functions= selects no function %s\n"
+                               "hint: name other functions, or omit functions= to select all",
+                               acting ? "that can fail" : "to act on");
     return problem;
 }
 

@@ -47,8 +47,8 @@ struct rule {
      * independent, and `rank` and `active` are stored before MPI_Init returns. */
     int rank;
     bool active;                    /* this rank is among `ranks` */
-    uint64_t called[MPI_LAST_FUNC]; /* calls of each function */
-    uint64_t called_all;            /* calls of all functions */
+    uint64_t called[MPI_LAST_FUNC]; /* calls of each function, if count_each is true */
+    uint64_t called_all;            /* calls of all selected functions, if count_each is false */
     uint64_t computed;              /* nanoseconds that threads spent outside selected functions */
     /* The results; `nanoseconds` is the time added. */
     unsigned long long acted, delayed, failed, detours, nanoseconds;

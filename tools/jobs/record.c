@@ -50,7 +50,8 @@ void jobs_record_make(struct jobs_record *record, const char *directory, int too
 
 /* ---- Constant members ------------------------------------------------------------------------ */
 
-/* Writes a string. Bytes that are no text appear as in messages: \x1b, \xff. */
+/* Writes a string, or null if `text` is NULL. Bytes that are no text appear as in messages: \x1b,
+ * \xff. */
 static void put_string(FILE *stream, const char *text)
 {
     char *clean = text ? qmpi_message("%s", text) : NULL;

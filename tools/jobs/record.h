@@ -23,7 +23,7 @@ enum jobs_state {
 };
 
 struct jobs_record {
-    char path[PATH_MAX];
+    char path[PATH_MAX];         /* empty if the record cannot be written */
     char temporary[2][PATH_MAX]; /* for normal use, and for a signal handler that interrupts it */
     struct timespec begin;       /* when the process began */
     /* The beginning of the line, whose members do not depend on the state. It is NULL if memory is
@@ -32,7 +32,7 @@ struct jobs_record {
     enum jobs_state state;
     bool is_finalized;  /* MPI_Finalize has returned */
     int exit;           /* the exit status or the argument of MPI_Abort, or -1 if it is not known */
-    const char *signal; /* its name, or NULL */
+    const char *signal; /* the name of the signal that ends the process, or NULL */
 };
 
 /* The known processes of the job. */

@@ -16,9 +16,9 @@ void arguments_begin(struct frame *frame, const QMPIX_Call *call);
  * MPI_SUCCESS". The observer's `after` callback calls this function. */
 void arguments_end(struct text *text, const struct frame *frame, const QMPIX_Call *call);
 
-/* Returns whether the options choose every function that deals with requests. If they do not, the
- * calls that made requests are unknown: a handle that MPI reuses would be shown with the name of
- * the wrong call. */
+/* Returns whether the options choose every function that can make or free a request. If they do
+ * not, the calls that made requests are unknown: a handle that MPI reuses would be shown with the
+ * name of the wrong call. */
 bool arguments_know_requests(const struct layer_options *options);
 
 /* Saves the requests that are passed to the call. The `before` callback calls this function.

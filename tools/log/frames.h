@@ -7,9 +7,9 @@
  * reader finds out whether the text that it read belongs to a single call. The frames of a thread
  * that ends are passed on to the next new thread.
  *
- * Except for frames_next and frames_read, these functions may only be called between
- * thread_level_enter and thread_level_leave (toolkit/thread_state.h). A call that interrupts the
- * log's own work has its own frames and no parent.
+ * Except for frames_start, frames_threads, frames_next and frames_read, these functions may only be
+ * called between thread_level_enter and thread_level_leave (toolkit/thread_state.h). A call that
+ * interrupts the log's own work has its own frames and no parent.
  */
 #ifndef QMPI_TOOL_LOG_FRAMES_H
 #define QMPI_TOOL_LOG_FRAMES_H
@@ -75,7 +75,7 @@ void frames_end(struct frame *frame);
 struct frame *frames_parent(const struct frame *frame);
 
 /* Returns an empty text that the current level of this thread may use until it calls this function
- * again. */
+ * again. If memory is exhausted, nothing can be added to the text. */
 struct text *frames_line(void);
 
 /* Returns the ring of the current level of this thread, for sink_add, or -1 if there is none. */

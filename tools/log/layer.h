@@ -26,7 +26,8 @@ struct layer_options {
     uint64_t stuck;              /* in nanoseconds; 0 turns the search for stuck calls off */
     bool errors, enter, caller, arguments;
     enum layer_time time;
-    /* The maximum numbers of elements and characters to show. 0 shows all of them. */
+    /* The maximum numbers of elements and characters to show. 0 shows all of them, but at most
+     * 65536 characters or strings. */
     int array, strings;
 };
 
@@ -57,7 +58,8 @@ struct layer {
     struct layer *next;
 };
 
-/* All layers of this process, of which the lowest comes last, and their number. */
+/* All layers of this process, linked by `next`, and their number. The layer that was added last
+ * comes first. */
 extern struct layer *layer_list;
 extern int log_layer_count;
 

@@ -34,8 +34,9 @@ const char *line_find_caller(const void *caller);
 void line_begin(struct frame *frame);
 
 /* Writes a line that says how long a call has lasted so far, such as "<unfinished after 5.00 s>".
- * The call may belong to another thread and may never return. This function is safe in a signal
- * handler unless `may_print` is true. */
+ * The call may belong to another thread and may never return. If it has returned, nothing is
+ * written. `now` is the value of line_now. This function is safe in a signal handler unless
+ * `may_print` is true. */
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print);
 
 /* Writes the line of a call that has returned. If it was made during other calls of the layer, in a

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool log is an strace for MPI. It prints one line for each call, with the names and values of
- * its arguments, its result and its duration. One observer follows the functions that are chosen
- * and the few functions on which the log itself depends. This file adds the tool to the stack and
- * handles the beginning and the end of each call.
+ * its arguments, its result and its duration. In each layer, an observer follows the functions that
+ * are chosen and the few functions on which the log itself depends. This file adds the tool to the
+ * stack and handles the beginning and the end of each call.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
@@ -322,8 +322,8 @@ static void stack_changed(int tool_id)
     thread_level_leave(level);
 }
 
-/* Returns whether another layer uses the same file. Two layers would overwrite each other's
- * lines. */
+/* Returns whether another layer uses the same file. Two layers would overwrite each other's lines,
+ * except in a device or FIFO. */
 static bool output_is_taken(const struct layer *layer)
 {
     bool taken = false;

@@ -15,7 +15,7 @@ struct object {
     char *name;        /* NULL if it has none */
     const char *maker; /* NULL if it is not known */
     bool is_shared;    /* several functions have returned the handle */
-    bool is_met;
+    bool is_met;       /* `processes` is set */
     struct object_processes processes;
     struct object *next;
 };

@@ -4,8 +4,8 @@
  * gave to them, the names of files, and the numbers of processes of communicators. The log never
  * asks MPI about a handle that may be invalid, because MPI would call the program's error handler
  * and the program would end in the log's query instead of in its own call. Any thread may call
- * these functions. A call that interrupts the log's own work (see toolkit/thread_state.h) gets no
- * information if the lock is taken.
+ * these functions. A call that interrupts the log's own work (see toolkit/thread_state.h) gets and
+ * stores no information if the lock is taken.
  */
 #ifndef QMPI_TOOL_LOG_OBJECTS_H
 #define QMPI_TOOL_LOG_OBJECTS_H
@@ -25,7 +25,7 @@ struct objects {
 
 /* Properties of a communicator. The last three are -1 if it does not have them. */
 struct object_processes {
-    int local, peers; /* sizes of the local group and of the remote group */
+    int local, peers; /* sizes of the local group, and of the remote group if is_inter is true */
     int rank;
     bool is_inter;
     int indegree, outdegree; /* numbers of neighbors in its topology */
@@ -35,7 +35,8 @@ struct object_processes {
 /* Initializes `objects`. Returns false if memory is exhausted. */
 bool objects_make(struct objects *objects);
 
-/* Gives the name `name` to the object behind the handle of `size` bytes at `from`. */
+/* Gives the name `name` to the object behind the handle of `size` bytes at `from`. The name is
+ * copied. An empty name removes the former one. */
 void objects_name(struct objects *objects, QMPIX_Kind kind, const void *from, size_t size,
                   const char *name);
 

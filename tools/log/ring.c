@@ -99,7 +99,8 @@ static uint64_t head_of(struct ring *ring)
 }
 
 /* Returns the ring that has the first line, or NULL if there is no line before `*end`. Lowers
- * `*end` to the number up to which the lines of this ring come next. */
+ * `*end` to the number of the first line in any other ring. The lines of the returned ring that
+ * have lower numbers come next. */
 static struct ring *first_ring(struct ring_shared *shared, uint64_t *end)
 {
     struct ring *first = NULL;

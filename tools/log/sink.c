@@ -233,8 +233,8 @@ static bool buffer_add(struct sink_buffer *buffer, int place, const char *bytes,
  * opening the sink. */
 enum { CLOSED = 0, OPEN = -1 };
 
-/* Makes the name of the file. Ranks must not share a file. The name is made absolute because the
- * program may change its working directory before the first call. */
+/* Makes the name of the file, which contains the rank so that ranks do not share a file. The name
+ * is made absolute because the program may change its working directory before the first call. */
 static void name_output_file(struct sink *sink, const char *pattern, int rank)
 {
     char *folder = getcwd(NULL, 0);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A sink writes lines to stderr or to a file of this process. Lines of different threads and ranks
- * do not mix, and no line is lost when the process ends.
+ * do not mix. No line is lost because the process ends, unless the program that writes the lines is
+ * killed with it.
  *
  * On stderr, on terminals and in pipes, each line is written with one system call, because the
  * lines may alternate with the program's own output, or a reader may be waiting for them. Lines for
- * a regular file or a device other than a terminal wait in a buffer, because a system call for each
- * line would take most of the time that a line costs. If the lines waited in the memory of the
- * process, they would be lost when SIGKILL, _exit (which some MPI libraries call after a fatal
- * error) or exec ends the process. A thread that writes the lines would be lost as well, and it
- * should not be started in a program that may have no other threads. Therefore, lines are put into
- * memory that is shared with a small program of ours (ring.h, writer.c). This program writes the
- * lines within 100 ms, writes them at once when a ring is half full, and writes all remaining lines
- * as soon as the process is gone, however it ends. It runs detached: it is not a child of the
- * process, it shares only this memory and the file with the process, and signals that are sent to
- * the process group do not reach it.
+ * a regular file or a character device other than a terminal wait in a buffer, because a system
+ * call for each line would take most of the time that a line costs. If the lines waited in the
+ * memory of the process, they would be lost when SIGKILL, _exit (which some MPI libraries call
+ * after a fatal error) or exec ends the process. A thread that writes the lines would be lost as
+ * well, and it should not be started in a program that may have no other threads. Therefore, lines
+ * are put into memory that is shared with a small program of ours (ring.h, writer.c). This program
+ * writes the lines within 100 ms, writes them at once when a ring is half full, and writes all
+ * remaining lines as soon as the process is gone, however it ends. It runs detached: it is not a
+ * child of the process, it shares only this memory and the file with the process, and signals that
+ * are sent to the process group do not reach it.
  *
  * If the program cannot be started or was killed, each line is written by its own system call. The
  * same happens in a forked child, because the memory that the child inherits belongs to its parent.
@@ -47,12 +48,13 @@ struct sink {
 };
 
 /* Initializes a sink. The file is not opened before the first line. `pattern` is the value of the
- * option output=, or NULL. */
+ * option output=, or NULL. `rank` is the launcher's number of this process, or negative if it gives
+ * none. */
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank);
 
-/* Adds a line, which is written soon. `ring` is the number of a ring that no other thread and no
- * interrupted work uses meanwhile, or -1 for none. This function prints a message if the file
- * cannot be opened or if this is the first line that is lost. */
+/* Adds a line, which is written at once or waits in the buffer. `ring` is the number of a ring that
+ * no other thread and no interrupted work uses meanwhile, or -1 for none. This function prints a
+ * message if the file cannot be opened or if this is the first line that is lost. */
 void sink_add(struct sink *sink, int ring, const char *bytes, size_t length);
 
 /* Writes a line at once, after the lines that were added before. Any thread may call this function.

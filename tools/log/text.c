@@ -151,8 +151,8 @@ void text_seconds(struct text *text, uint64_t nanoseconds)
     add_decimal(text, nanoseconds / 1000 % 1000000, 6);
 }
 
-/* Appends a number with three digits. The function is inlined for each unit so that it divides by
- * constants. */
+/* Appends a number in units of `unit`, with at least three digits. The function is inlined for each
+ * unit so that it divides by constants. */
 static inline __attribute__((always_inline)) void add_in_unit(struct text *text, uint64_t number,
                                                               uint64_t unit, const char *name)
 {

@@ -50,7 +50,8 @@ void text_real(struct text *text, double number); /* with nine decimals; "huge" 
  * bytes. */
 void text_hex(struct text *text, unsigned long long number, int bytes);
 
-/* Appends the `size` bytes at `from` as a number that distinguishes handles. */
+/* Appends the `size` bytes at `from` as a number that distinguishes handles, or "?" if there are
+ * more than eight. */
 void text_handle(struct text *text, const void *from, size_t size);
 
 /* Appends "NULL" or an address. */
@@ -61,6 +62,6 @@ void text_pointer(struct text *text, const void *pointer);
 void text_quoted(struct text *text, const char *bytes, size_t length, bool more);
 
 void text_seconds(struct text *text, uint64_t nanoseconds);  /* "12.345678" */
-void text_duration(struct text *text, uint64_t nanoseconds); /* "12.3 us", with three digits */
+void text_duration(struct text *text, uint64_t nanoseconds); /* "12.3 us" */
 
 #endif

@@ -4,7 +4,7 @@
  * searches for calls that last longer than TIME; this thread makes no MPI call. When a process ends
  * without MPI_Finalize, by MPI_Abort, by exit, or by a signal that ends the process and can be
  * caught, the log prints how it ends, and its calls in progress. Only text that already exists is
- * used then, so that this is safe in a signal handler.
+ * used then, so that this output is safe in a signal handler.
  */
 #ifndef QMPI_TOOL_LOG_UNFINISHED_H
 #define QMPI_TOOL_LOG_UNFINISHED_H

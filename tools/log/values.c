@@ -140,8 +140,8 @@ int values_error_class(struct layer *layer, int code)
     return class;
 }
 
-/* Skips a prefix such as "internal_Send(78): ". Each line of MPICH begins with such a position in
- * MPICH's source. */
+/* Skips a prefix such as "internal_Send(78): ". Each line of MPICH's descriptions of errors begins
+ * with such a position in its source. */
 static const char *skip_place(const char *line)
 {
     const char *end = line;

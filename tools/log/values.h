@@ -13,7 +13,7 @@ struct value {
     const struct shape *shape;
     QMPIX_Kind kind;
     QMPIX_Constants constants;
-    size_t size;
+    size_t size;         /* size of the value in this tool */
     bool in_status;      /* the call returned MPI_ERR_IN_STATUS, so each status has its own error */
     int place;           /* index of the argument; -1: the result of the call */
     size_t program_size; /* size of the value in the program, whose MPI may have other types */
@@ -35,7 +35,8 @@ bool values_add_array(struct text *text, const struct value *value, const void *
                       long long count);
 
 /* These functions append a string, or `count` strings. If `count` is -1, the array ends with NULL.
- * They return false and append nothing if the strings cannot be read. */
+ * They return false and append nothing if the string or the array cannot be read. An unreadable
+ * string of a readable array is shown as its address. */
 bool values_add_string(struct text *text, struct layer *layer, const char *from);
 bool values_add_strings(struct text *text, struct layer *layer, char *const *from, long long count);
 
@@ -49,9 +50,9 @@ void values_add_class(struct text *text, int class);
 /* Returns whether a handle is MPI_COMM_NULL, MPI_REQUEST_NULL or another null handle. */
 bool values_is_null(QMPIX_Kind kind, const void *from, size_t size);
 
-/* Returns the name of a special address that is passed in place of an array or a buffer, or NULL if
- * the address has no name. `is_array` is true if the parameter is an array, even if it is declared
- * as a pointer. */
+/* Returns the name of a special address that is passed in place of an array, a buffer, a status or
+ * a callback, or NULL if the address has no name. `is_array` is true if the parameter is an array,
+ * even if it is declared as a pointer. */
 const char *values_address_name(QMPIX_Constants constants, const QMPIX_Parameter *parameter,
                                 bool is_array, const void *address);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool log starts this program to write the lines of a process; see sink.h. The program writes
- * the lines that are in the rings (ring.h) to the file, and then pauses for 100 ms. If it has found
- * no lines, it sleeps until a line is added. When the process is gone, it writes the remaining
- * lines and ends.
+ * the lines that are in the rings (ring.h) to the file, and then pauses for at most 100 ms. If it
+ * has found no lines, it sleeps until a line is added. When the process is gone, it writes the
+ * remaining lines and ends.
  *
  *     qmpi-helper write-log FILE
  *

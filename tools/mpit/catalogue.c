@@ -389,7 +389,7 @@ static json_t *json_of_text(const char *text, size_t length)
 }
 
 /* Large unsigned integers become real numbers, and infinities and NaN become null, because readers
- * of JSON do not support them. */
+ * of JSON do not support such numbers. */
 static json_t *json_of_element(const struct variable *variable, int i)
 {
     unsigned long long number;

@@ -23,10 +23,10 @@ struct mpit_layer {
     const char *patterns, *globs, *csv; /* the options show=, pvars= and csv=, or NULL */
     pthread_mutex_t lock;               /* protects the following members except `sessions` */
     bool begun;                         /* MPI_T is initialized, and settings are made */
-    bool running, ended;                /* between the end of MPI_Init and MPI_Finalize */
+    bool running, ended; /* MPI is initialized and not finalized; lifecycle_end was called */
     bool has_world;
-    int sessions; /* number of open sessions */
-    int rank, ranks;
+    int sessions;                 /* number of open sessions */
+    int rank, ranks;              /* `ranks` is 2 if there may be several without MPI_COMM_WORLD */
     struct variable_early early;  /* the library's control variables before MPI is initialized */
     struct samples_watch started; /* variables that must be started */
     struct samples samples;

@@ -14,7 +14,7 @@
 /* ---- Handles of variables -------------------------------------------------------------------- */
 
 /*
- * A session that has a started handle for each chosen performance variable, including those that
+ * A session that has a handle for each chosen performance variable, including those that
  * samples_watch_extend finds later.
  */
 
@@ -39,7 +39,8 @@ struct samples_watch {
     size_t room;
 };
 
-/* Starts a handle for each variable for which `wants` returns true. MPI_T must be initialized. */
+/* Allocates a handle for each variable for which `wants` returns true, and starts those that are
+ * not continuous. MPI_T must be initialized. */
 void samples_watch_begin(struct samples_watch *watch, int tool_id, bool has_world,
                          bool (*wants)(void *data, const struct variable *variable), void *data);
 
@@ -76,7 +77,7 @@ struct samples {
     struct qmpi_output output; /* the file that `stream` writes */
     FILE *stream;              /* NULL if there is no output, or no more output */
     int number;                /* of the next sample */
-    uint64_t begin;            /* ticks */
+    uint64_t begin;            /* the ticks of the clock in samples_begin */
     struct samples_watch watch;
     pthread_mutex_t lock;
 };

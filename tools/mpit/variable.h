@@ -92,7 +92,7 @@ const char *variable_binding_name(int binding);     /* "comm"; "none" */
  */
 
 struct variable_early_value {
-    void *data; /* NULL if it could not be read */
+    void *data; /* NULL if it was not or could not be read */
     int count;
 };
 

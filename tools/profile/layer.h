@@ -146,7 +146,8 @@ struct layer_saving {
     sem_t wanted; /* posted to ask for a checkpoint (also by signal handlers), or to stop */
 };
 
-/* MPI_Finalize while it is in progress and the results are not merged yet; NULL at other times. */
+/* MPI_Finalize while it is in progress and the results are not merged yet. Both members are NULL at
+ * other times. */
 struct layer_finalize {
     const QMPIX_Call *call;
     const QMPIX_Word *word;
@@ -164,7 +165,7 @@ struct layer {
     struct layer_finalize finalize;
     bool has_failed;      /* MPI_Finalize could not merge the results. */
     atomic_bool closed;   /* MPI has been finalized, and no session of the program outlives it. */
-    atomic_bool reported; /* The data has been written, or is in the merged result. */
+    atomic_bool reported; /* The data is written or being written, or is in the merged result. */
     atomic_bool was_on;   /* The layer has been switched on, so there is something to report. */
     char *folder;         /* the working directory during `init`; NULL: unknown */
     struct tool_output output;         /* for the result of all ranks */

@@ -47,8 +47,8 @@ static const char *const names[] = {"SLURM_JOB_NAME",
                                     "ZE_AFFINITY_MASK",
                                     NULL};
 
-/* Launchers use these variables to tell the processes about each other. The variables are no
- * settings. */
+/* Launchers use these variables to tell the processes about each other. They are left out, because
+ * they are no settings. */
 static const char *const internal[] = {"OMPI_MCA_orte_",
                                        "OMPI_MCA_ess",
                                        "OMPI_MCA_pmix",
@@ -88,7 +88,8 @@ static bool contains_any(const char *name, const char *const *words)
     return false;
 }
 
-/* Addresses (tcp://…) are those of services, and may contain passwords. */
+/* Returns whether a variable is reported. Values that contain an address of a service (tcp://…) are
+ * not, because they may contain a password. */
 static bool is_meant(const char *name, const char *value)
 {
     return (begins_with_any(name, prefixes) || is_any(name, names)) &&

@@ -22,7 +22,7 @@ static bool see_begin(const struct flight *flight, uint64_t now, uint64_t *since
 
 /* Finds a handle that is an argument of a call, or 0 if the call has no such argument. The record
  * of the call may no longer be in use. Therefore, it is copied safely, and the description of the
- * function is a separate argument. */
+ * function is a separate argument. Returns false if the argument cannot be read. */
 static bool see_handle(const QMPIX_Call *call, int argument, const QMPIX_Function *function,
                        uint64_t *handle)
 {
@@ -35,7 +35,8 @@ static bool see_handle(const QMPIX_Call *call, int argument, const QMPIX_Functio
             QMPIX_Call_convert_elements(&of_function, argument, handle, 1, handle) == MPI_SUCCESS);
 }
 
-/* Finds an argument that is an int, or keeps *number if the call has no such argument. */
+/* Finds an argument that is an int, or keeps *number if the call has no such argument. Returns
+ * false if the argument cannot be read. */
 static bool see_int(const QMPIX_Call *call, int argument, const QMPIX_Function *function,
                     int *number)
 {

@@ -10,8 +10,8 @@
 struct flight_await {
     bool sending;  /* The call waits for the receiver. */
     bool is_world; /* `peer` is a rank in MPI_COMM_WORLD, or -1: unknown. */
-    /* The rank and the tag, as the program has passed them. Both are RECEIVES_MATCHED for a message
-     * that was matched before. */
+    /* The rank (unless `is_world`) and the tag, as the program has passed them. Both are
+     * RECEIVES_MATCHED for a message that was matched before. */
     int peer, tag;
     uint64_t comm; /* the handle; 0: unknown */
 };

@@ -71,7 +71,7 @@ struct function_sum {
      * number of a region, or of a node of open regions (see struct layer_region_node). */
     struct thread_function_row row;
     struct thread_stats stats;
-    uint64_t share; /* the part of its time that counts as time in MPI (see CALL_APART) */
+    uint64_t share; /* the part of `time` and `wait` that counts as time in MPI (see CALL_APART) */
 };
 
 static struct function_sum *find_function_sum(struct table *sum, uint64_t part, int number)

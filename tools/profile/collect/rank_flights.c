@@ -30,7 +30,8 @@ static uint64_t find_comm_number(const struct layer_comm *comm)
     return !comm ? 0 : comm->id ? comm->id : comm->members;
 }
 
-/* Returns the length of the longest run of ranks with a constant stride that begins at `first`. */
+/* Returns the length of the longest run of ranks with a constant positive stride that begins at
+ * `first`. */
 static int find_run(const int *ranks, int count, int first)
 {
     int end = first + 1;

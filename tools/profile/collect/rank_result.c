@@ -258,8 +258,8 @@ void rank_result_prepare_fork(void)
     parent_figures = figures;
 }
 
-/* The kernel also counts while profiling is off, and while MPI_Finalize waits for other ranks. Its
- * times are reduced in proportion. */
+/* The kernel also counts while profiling is off, and while MPI_Finalize waits for other ranks. The
+ * kernel's times are therefore reduced in proportion. */
 static void limit_to_application(struct profile_process *process, double elapsed)
 {
     const double part = elapsed > process->application ? process->application / elapsed : 1;

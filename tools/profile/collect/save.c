@@ -2,9 +2,9 @@
 /*
  * See save.h. The functions that write a result are not safe in a signal handler. After a fatal
  * signal, a child therefore writes the result. It is a copy of the process at that moment, made by
- * the bare system call, so that the process itself waits for no lock. If the child finds the lock
- * of the memory allocator held, or the heap corrupt, it is killed after a while. The process then
- * prints a message, and ends all the same.
+ * _Fork or, if glibc has no _Fork, by the bare system call, so that the process itself waits for no
+ * lock. If the child finds the lock of the memory allocator held, or the heap corrupt, it is killed
+ * after a while. The process then prints a message, and ends all the same.
  */
 #define _GNU_SOURCE
 #include "tools/profile/collect/save.h"
@@ -83,7 +83,7 @@ static bool name_process_file(const struct layer *layer, const char *part,
 
 /* Returns the file for checkpoints and for the end of the process, which may be written several
  * times, or NULL if it has no name. Until MPI tells the rank, the rank that the launcher tells is
- * used. If they differ, a new name is made. */
+ * used. If the two ranks differ, a new name is made. */
 static struct tool_output *process_file(struct layer *layer)
 {
     struct tool_output *output = &layer->process_output;
@@ -363,7 +363,7 @@ static atomic_bool is_ending; /* A signal is ending the process. */
 /* sem_clockwait of glibc 2.30, which can wait by a clock that is never set. It is looked up at run
  * time, so that the tool can also be loaded with an earlier glibc. */
 typedef int clock_waiter(sem_t *semaphore, clockid_t clock, const struct timespec *when);
-static clock_waiter *wait_by_clock; /* NULL: there is none */
+static clock_waiter *wait_by_clock; /* NULL: it does not exist, or was not looked up yet */
 
 /* Without sem_clockwait, waits by a clock that may be set meanwhile. */
 static int wait_in_real_time(sem_t *semaphore, const struct timespec *when)
@@ -467,10 +467,10 @@ static int start_thread(struct layer *layer)
     sigset_t all, before;
     const QMPIX_Address *ignored;
     /* The thread must not open a library or look up a function, because it could wait for ever:
-     * another thread may be closing a library, and hold the lock of the dynamic loader. If that
-     * library finalizes MPI, it waits for the new thread. Therefore, the library is opened and the
-     * function is looked up now. The first lookup, of any name, opens the reader of debug
-     * information. */
+     * another thread may be closing a library, and hold the lock of the dynamic loader. If the
+     * library that is closed finalizes MPI, its destructor waits for the new thread. Therefore, the
+     * reader of debug information is opened now, by a lookup of any address, and sem_clockwait is
+     * looked up now. */
     QMPIX_Library_describe("", 0, &ignored);
     wait_by_clock = (clock_waiter *)(uintptr_t)dlsym(RTLD_DEFAULT, "sem_clockwait");
     sigfillset(&all);

@@ -99,9 +99,9 @@ static struct thread_object_row *find_comm(struct layer *layer, struct thread_pr
     return find_row(&thread->comms, number);
 }
 
-/* Looks up the communicator of a call, and makes the site remember it. `changes` is cleared first
- * and set last: if the function is left with longjmp or an exception in between, the communicator
- * is looked up again. */
+/* Looks up the communicator of a call, and makes the site remember it. site->changes is cleared
+ * first and set last: if the function is left with longjmp or an exception in between, the
+ * communicator is looked up again. */
 __attribute__((noinline)) static struct thread_object_row *
 find_other_comm(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
                 struct thread_site *site, int argument)
@@ -238,8 +238,8 @@ static struct thread_site *site_of_call(struct layer *layer, struct thread_profi
 }
 
 /* Returns whether a thread slept in the pause before a polling call, rather than computed. If it
- * slept, it gave up the processor voluntarily, and worked for less than half of the time. This is
- * unknown for the first pause, because the usage is measured only from the end of that pause on. */
+ * slept, it gave up the processor voluntarily, and worked for less than half of the time. Returns
+ * false for the first pause, because the usage is measured only from the end of that pause on. */
 static bool has_slept(struct thread_profile *thread, uint64_t pause, uint64_t time)
 {
     struct rusage usage;
@@ -384,7 +384,7 @@ void call_hide_early(struct layer *layer, const QMPIX_Word *word)
         flights_end(&thread->flights, word);
 }
 
-/* Adds the time outside MPI before such a call. */
+/* Adds the time outside MPI before a call that is counted early. */
 static void add_last_time(const struct layer *layer, struct thread_profile *thread,
                           const QMPIX_Call *call)
 {

@@ -38,7 +38,8 @@ static void add_member(struct layer_comm *comm, int world)
         comm->first = world;
 }
 
-/* Makes room for the ranks of further processes. If memory is exhausted, they are all unknown. */
+/* Makes room for the ranks of further processes. If memory is exhausted, the ranks of all processes
+ * are unknown. */
 static void extend_world(struct layer_comm *comm, int before, int size)
 {
     int *world = before && !comm->world
@@ -384,7 +385,7 @@ void objects_begin(struct layer *layer, MPI_Session session)
     if (old != MPI_GROUP_NULL)
         PMPI_Group_free(&old);
     if (session == MPI_SESSION_NULL)
-        /* The first call on it may never return, and is then listed with its communicator. */
+        /* The first call on MPI_COMM_WORLD may never return, and is then listed with it. */
         objects_meet_comm(layer, MPI_COMM_WORLD);
 }
 

@@ -14,7 +14,7 @@
 
 static struct processor_usage before;
 static bool has_begun;
-static uint64_t queued_of_ended; /* nanoseconds of threads that have ended */
+static uint64_t queued_of_ended; /* nanoseconds for which ended threads waited for a processor */
 
 /* Reads for how many nanoseconds a thread has waited for a processor: the second number of the
  * file. Returns 0 if the kernel does not count it, or if the thread has ended. */

@@ -131,8 +131,8 @@ static bool find_layout(unsigned long version)
     }
 }
 
-/* Finds the functions and types of the interpreter in this process. These functions take no lock
- * and allocate no memory. */
+/* Finds the functions and types of the interpreter in this process. These functions of the
+ * interpreter take no lock and allocate no memory. */
 static bool find_interpreter(void)
 {
     const unsigned long *version = dlsym(RTLD_DEFAULT, "Py_Version");
@@ -393,7 +393,7 @@ struct key {
 };
 
 /* A place that was seen. The thread that changes `state` from EMPTY to MAKING writes the other
- * members, and publishes them with READY. Then they never change. */
+ * members, and publishes them with READY. After that, they never change. */
 struct place {
     struct key key;
     const struct line *line; /* NULL: unknown */

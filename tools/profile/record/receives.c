@@ -34,8 +34,8 @@ struct receive {
     struct receives_post post_call;
     uint64_t changes; /* handles_changes of communicators when it was posted */
     /* `tally` points to the tally of the posting call, which is the `first_tally` of one of its
-     * receives. NULL: there is none, or it was still in use. Only persistent receives that one call
-     * started share a tally. */
+     * receives. NULL: there is none, or that `first_tally` was still in use. Only persistent
+     * receives that one call started share a tally. */
     struct tally first_tally, *tally;
 };
 
@@ -106,9 +106,9 @@ static struct receive *find_present_receive(const struct layer_receives *receive
 
 /* ---- Requests that come and go --------------------------------------------------------------- */
 
-/* Starts the tally of a receive. Returns NULL if other receives that one call started together with
- * this one still use the tally. Otherwise, only the thread that has the receive can give it users,
- * so that no atomic exchange is needed. */
+/* Starts the tally of a receive. Returns NULL if the tally is still used by other receives that an
+ * earlier call started together with this one. If the tally has no users, only the thread that has
+ * the receive can add the first one, so that no atomic exchange is needed. */
 static struct tally *begin_tally(struct receive *receive, uint64_t bytes)
 {
     if (__atomic_load_n(&receive->first_tally.users, __ATOMIC_ACQUIRE))

@@ -417,13 +417,15 @@ struct message {
     struct thread_matrix_row *cell; /* counts messages to the peer; NULL: the message is received */
 };
 
-/* Finds the size of the datatype of a call if the site does not remember it. Returns false if MPI
+/*
+ * Finds the size of the datatype of a call if the site does not remember it. Returns false if MPI
  * does not know the size.
  *
  * The site remembers the size of a predefined type only, because the handle of a derived type may
- * be reused for another type. `type` is cleared first and set last: if the function is left with
- * longjmp or an exception in between, no wrong size is remembered. If the count is 0, the type may
- * have any value, because the MPI library may not have checked it. */
+ * be reused for another type. site->type is cleared first and set last: if the function is left
+ * with longjmp or an exception in between, no wrong size is remembered. If the count is 0, the type
+ * may have any value, because the MPI library may not have checked it.
+ */
 __attribute__((noinline)) static bool site_type_size(struct thread_site *site,
                                                      const QMPIX_Call *call, uint64_t *size)
 {
@@ -449,9 +451,9 @@ __attribute__((noinline)) static bool site_type_size(struct thread_site *site,
 }
 
 /* Returns the row that counts messages to `peer`, which the site does not remember, and makes the
- * site remember it. Returns NULL if there is none, or memory is exhausted. `cell` is cleared first
- * and set last: if the function is left with longjmp or an exception in between, the cell is looked
- * up again. */
+ * site remember it. Returns NULL if there is none, or memory is exhausted. site->cell is cleared
+ * first and set last: if the function is left with longjmp or an exception in between, the cell is
+ * looked up again. */
 __attribute__((noinline)) static struct thread_matrix_row *
 find_matrix_cell(struct thread_profile *thread, const QMPIX_Call *call, struct thread_site *site,
                  int peer)

@@ -70,10 +70,10 @@ struct thread_outside {
  * the next call usually has the same.
  *
  * The time of a call is added to the bins of the function only by the next call of the site. Until
- * then it is in `last`. Otherwise the address of the bin would depend on a reading of the clock,
- * and the processor does not read its clock again while the address of an earlier store is unknown.
- * `last` is 0 before the first call; to make up for this, the bin of 0 starts with one call too
- * few.
+ * then it is in `last`. If the call added its own time, the address of the bin would depend on a
+ * reading of the clock, and the processor does not read its clock again while the address of an
+ * earlier store is unknown. `last` is 0 before the first call; to make up for this, the bin of 0
+ * starts with one call too few.
  */
 struct thread_site {
     struct thread_stats stats;

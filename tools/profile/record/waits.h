@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This measures how long point-to-point calls wait for their peers, by call site. A call that takes
- * longer than the size of its data explains has waited for its peer: a receive waits for the
- * sender, and a send for the receiver. If a call completes several operations, the waiting time is
- * divided equally among their peers, or among the first COMPLETED_MAX of them. Times are in ticks
- * (toolkit/ticks.h).
+ * longer than the size of its data explains is assumed to have waited for its peer: a receive waits
+ * for the sender, and a send for the receiver. If a call completes several operations, the waiting
+ * time is divided equally among their peers, or among the first COMPLETED_MAX of them. Times are in
+ * ticks (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_WAITS_H
 #define QMPI_TOOL_PROFILE_RECORD_WAITS_H
@@ -13,7 +13,7 @@
 
 #include <qmpi/observer.h>
 
-/* A call that takes no more ticks than this has not waited. */
+/* A call that takes no more ticks than this is assumed not to have waited. */
 extern uint64_t waits_floor __attribute__((visibility("hidden")));
 
 /* Sets waits_floor. Call this in `init`, after ticks_refine. */
@@ -34,8 +34,8 @@ int waits_find_world_rank(MPI_Comm comm, int rank);
  * the other side in MPI_COMM_WORLD; -1: unknown. */
 void waits_add_peer(struct thread_profile *thread, int peer, uint64_t bytes);
 
-/* Counts how long a call waited, if it may have waited. `time` exceeds waits_floor. `bytes` is what
- * the call moved itself, without the operations that it completed. */
+/* Counts how long a call waited, if it may have waited. `time` must exceed waits_floor. `bytes` is
+ * what the call moved itself, without the operations that it completed. */
 void waits_add(struct thread_profile *thread, const QMPIX_Call *call,
                const struct thread_site *site, uint64_t time, uint64_t bytes);
 

@@ -29,7 +29,7 @@ static uint64_t *valid_times(struct windows *windows)
 }
 
 /* Doubles the width. If the function is left with longjmp or an exception, `doublings` is
- * unchanged, and the next call starts again. */
+ * unchanged, and the next call of this function starts again. */
 static void widen_windows(struct windows *windows)
 {
     const uint64_t *from = valid_times(windows);
@@ -41,8 +41,8 @@ static void widen_windows(struct windows *windows)
     __atomic_store_n(&windows->doublings, windows->doublings + 1, __ATOMIC_RELEASE);
 }
 
-/* `time` is set before `end`: if the function is left with longjmp or an exception in between, the
- * old `end` makes the next call come here again. */
+/* windows->time is stored before windows->end. If the function is left with longjmp or an exception
+ * in between, the old windows->end makes windows_add_call call this function again. */
 void windows_add(struct windows *windows, const struct windows_scale *scale, uint64_t from,
                  uint64_t to)
 {

@@ -21,8 +21,9 @@ struct windows_scale {
 };
 
 /*
- * The time that one thread spends in each window. Other threads may read it at any time without a
- * lock, because doubling the width leaves the valid array of times unchanged and fills the other.
+ * The time in each window: that of one thread in MPI, or the application time. Other threads may
+ * read it at any time without a lock, because doubling the width leaves the valid array of times
+ * unchanged and fills the other.
  */
 struct windows {
     uint64_t end;   /* the tick at which the last used window ends; 0: no window was used */

@@ -108,7 +108,8 @@ static double find_least_time(const struct place *place, const struct finder_ran
 }
 
 /* Returns how long the calls of a rank would take without waiting, but at most `least`. `slow` is a
- * part of their time that is known not to be waiting. */
+ * part of their time that is known not to be waiting. For the creation and release of windows, data
+ * explain nothing, and the result is `least`. */
 static double explain(const struct place *place, uint64_t calls, double bytes, double threads,
                       double least, double slow)
 {

@@ -5,9 +5,9 @@
  * computed from a result wherever it is needed.
  *
  * A profile measures how long calls take, not why. Some parts are therefore estimates:
- * - A collective call, unless it is nonblocking, has waited for other ranks for the time that
- *   sync=yes has measured or, without this option, for the time beyond that which its data explain
- *   (finder_explain) or beyond that of the rank that takes least, if this is shorter.
+ * - A collective call, unless it is nonblocking or persistent, has waited for other ranks for the
+ *   time that sync=yes has measured or, without this option, for the time beyond that which its
+ *   data explain (finder_explain) or beyond that of the rank that takes least, if this is shorter.
  * - A call in flight waits, unless it accesses a file.
  * - A point-to-point call has waited for the time that its peers explain (profile_waits).
  */
@@ -39,7 +39,7 @@ enum profile_budget_part {
     PROFILE_BUDGET_PARTS
 };
 
-/* A call site, or in a result without call sites a function, where time of a part was spent. */
+/* A call site where time of a part was spent or, in a result without call sites, a function. */
 struct profile_budget_place {
     const char *name;                    /* of the function */
     const struct profile_callsite *site; /* NULL: the result has no call sites */
@@ -51,7 +51,7 @@ enum { PROFILE_BUDGET_PLACES = 3 };
 struct profile_budget_item {
     double seconds;                                            /* of all ranks */
     double share;                                              /* of the total */
-    struct profile_budget_place places[PROFILE_BUDGET_PLACES]; /* most time first */
+    struct profile_budget_place places[PROFILE_BUDGET_PLACES]; /* the main ones, most time first */
     int place_count;
 };
 

@@ -116,7 +116,7 @@ static const struct compare_figure wait_figures[] = {{"time", COMPARE_SECONDS},
                                                      {"calls", COMPARE_COUNT}};
 enum { WAIT_FIGURES = sizeof wait_figures / sizeof *wait_figures };
 
-/* The figures of efficiency.h follow these. */
+/* The ratios of efficiency.h (see list_ratios) follow these. */
 static const struct compare_figure region_figures[] = {{"time", COMPARE_SECONDS},
                                                        {"mpi", COMPARE_SECONDS},
                                                        {"useful", COMPARE_SECONDS},
@@ -350,8 +350,8 @@ static int compare_call_chains(const struct profile_callsite *a, const struct pr
     return order;
 }
 
-/* Compares the lines of the outer frames first. Adding lines to a function does not change this
- * order. */
+/* Compares the lines of the outer frames first. Adding lines to a function does not change the
+ * order of its call sites, so that runs of two versions of a program can be matched. */
 static int compare_frame_lines(const struct profile_callsite *a, const struct profile_callsite *b)
 {
     for (int i = a->frame_count - 1; i >= 0; i--) {

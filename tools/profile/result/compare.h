@@ -91,8 +91,9 @@ void compare_describe(const struct compare_result *comparison, int run, char *se
                       size_t size);
 
 /* Whether a finding is new, gone or still there. A finding that the first run lacks is new only if
- * its call site takes longer than in the first run, or if it has no call site. Otherwise, it counts
- * as still there: only its share of the run has grown. */
+ * its call site takes much longer than in the first run (see has_grown), or if it has no call site.
+ * Otherwise, it counts as still there: only its share of the run has grown. A finding of the first
+ * run is gone if the last run lacks it. */
 enum compare_change { COMPARE_NEW, COMPARE_GONE, COMPARE_STILL };
 enum compare_change compare_change_of(const struct compare_result *comparison,
                                       const struct compare_finding *pair);
@@ -101,15 +102,15 @@ enum compare_change compare_change_of(const struct compare_result *comparison,
 double compare_value(const struct compare_result *comparison, const struct compare_entry *entry,
                      int figure, int run);
 
-/* Returns the largest amount by which a later run differs from the base; unknown ones count as 0.
- */
+/* Returns the largest amount by which a later run differs from the base; unknown differences count
+ * as 0. */
 double compare_change(const struct compare_result *comparison, const struct compare_entry *entry,
                       int figure);
 
 /* Returns by how many percent the figure with the name `limit` is worse in a run than in the base.
  * If the figure is better, the result is negative. If the figure of the base is 0, the result is
- * INFINITY if the figure is worse, and 0 otherwise. If the figure of either run is unknown, it is
- * NAN. */
+ * INFINITY if the figure is worse, and 0 otherwise. If the figure of either run is unknown, the
+ * result is NAN. */
 double compare_worsening(const struct compare_result *comparison, const char *limit, int run);
 
 /* Returns whether a figure is beyond a limit in a run. */

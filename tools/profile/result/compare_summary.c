@@ -65,8 +65,8 @@ static void print_place(FILE *text, const struct compare_result *comparison,
     }
 }
 
-/* Prints the largest changes of at least LEAST_CHANGE that are better or worse, and returns their
- * number. `before` precedes the first one. */
+/* Prints the largest changes of at least LEAST_CHANGE for the better or, with `worse`, for the
+ * worse. Returns their number. `before` precedes the first one. */
 static int print_changes(FILE *text, const struct compare_result *comparison, int run, bool worse,
                          const char *before)
 {

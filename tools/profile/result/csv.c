@@ -126,7 +126,7 @@ static void row_put_names(struct row *row)
     row_put(row, column_names[COLUMN_table]);
 }
 
-/* Writes the calls of the ranks that files list. */
+/* Writes the calls of the ranks that profile_rank_is_listed selects. */
 static void put_rank_rows(struct row *row, const struct profile_result *result, const char *table,
                           const char *name, const char *text, const struct profile_calls *calls,
                           const struct profile_by_rank *by_rank)

@@ -52,8 +52,8 @@ static int combine_hosts(struct share *shares, size_t count)
     return (int)nodes;
 }
 
-/* Computes the mean of each node, and sets *most to the largest mean. Returns false if memory is
- * exhausted. */
+/* Sets *nodes to the number of nodes, and *most to the mean time outside MPI of the node where this
+ * mean is largest. Returns false if memory is exhausted. */
 static bool find_node_means(const struct profile_result *result,
                             const struct profile_region *region, int *nodes, double *most)
 {

@@ -23,7 +23,7 @@ struct profile_efficiency {
     double balance;       /* mean / most = within_nodes * between_nodes; 1 if no rank has any */
     double within_nodes;  /* mean of the node that has most / most */
     double between_nodes; /* mean / mean of the node that has most */
-    bool has_path;        /* The critical path is known, and the following members are valid. */
+    bool has_path;        /* The critical path is known, and the next three members are valid. */
     double path;          /* the longest chain of work of any ranks, in seconds */
     double serialisation; /* most / path */
     double transfer;      /* path / elapsed; communication = serialisation * transfer */

@@ -247,11 +247,12 @@ void finder_rule_serial_io(struct finder *finder);
  * out. */
 bool finder_explains(const struct finder *finder, int cause, int it);
 
-/* Returns how much longer the calls of a rank at a site take than equally many of the fastest calls
- * of the same function with a similar size. Of the ranks at the site, the one that spends least
- * time there is examined. Returns 0 if the calls are not much slower, if waiting may explain the
- * time, or if the calls cannot be judged: they are few or not collective operations, or the ranks
- * made different numbers of them or were not profiled all the time. */
+/* Returns how much longer, apart from possible waiting, the calls of a rank at a site take than
+ * equally many of the fastest calls of the same function with a similar size. Of the ranks at the
+ * site, the one that spends least time there is examined. Returns 0 if the calls are not much
+ * slower, if waiting may explain the time, or if the calls cannot be judged: they are few or not
+ * collective operations, or the ranks made different numbers of them or were not profiled all the
+ * time. */
 double finder_slow_time(const struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks);
 

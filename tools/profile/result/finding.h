@@ -60,10 +60,10 @@ extern const struct profile_finding_traits profile_finding_kinds[FINDING_KINDS];
 
 struct profile_finding {
     enum profile_finding_kind kind;
-    double seconds;                      /* the time that the rank, or each waiting rank, loses */
-    double share;                        /* the part of the elapsed time */
-    int rank;                            /* the rank that the summary names */
-    int peer;                            /* the other rank that the summary names; -1: none */
+    double seconds; /* the time that the rank, or each waiting rank, loses */
+    double share;   /* the part of the elapsed time (FINDING_STARTUP: plus that of MPI_Init) */
+    int rank;       /* the rank that the summary names, if it names one */
+    int peer;       /* the other rank that the summary names; -1: none */
     const struct profile_callsite *site; /* a call site of the result; NULL: none */
     /* The late rank spends `excess` seconds more outside MPI than the others, between the calls
      * `from` and `to`. 0: the rank is late for another reason, or the reason is unknown. */

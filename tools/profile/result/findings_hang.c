@@ -420,7 +420,8 @@ static const struct profile_await *find_await(const struct verdict *verdict, int
     return NULL;
 }
 
-/* Returns how a send and a receive of two ranks differ, or NULL if both send or both receive. */
+/* Returns how a send and a receive of two ranks differ, or NULL if both send, both receive, or no
+ * difference is known. */
 static const char *describe_difference(const struct verdict *verdict, int rank, int other)
 {
     const struct profile_await *mine = find_await(verdict, rank, other);

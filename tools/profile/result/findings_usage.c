@@ -149,7 +149,7 @@ static int find_busiest_sender(struct finder *finder, double *share)
     return most;
 }
 
-/* Finds one of at least three ranks that sends nearly everything. */
+/* Finds a rank that sends nearly everything, if there are at least three ranks. */
 static void find_serial_sends(struct finder *finder)
 {
     enum { FEWEST = 3 };
@@ -257,8 +257,8 @@ void finder_rule_files(struct finder *finder)
 
 /* ---- Polling --------------------------------------------------------------------------------- */
 
-/* Returns the polling time of the rank that spends most time in the calls. It is known only as a
- * sum over all ranks, and is divided in proportion to the time in the calls. */
+/* Returns the polling time of the rank that spends most time in the calls. The polling time is
+ * known only as a sum over all ranks, and is divided in proportion to the time in the calls. */
 static double polling_of_rank(const struct finder *finder, const struct profile_calls *calls)
 {
     const double threads = finder_threads(finder, calls->time.max_rank);

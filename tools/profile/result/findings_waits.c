@@ -75,7 +75,8 @@ static struct rank_waits take_rank_waits(const struct finder *finder,
 }
 
 /* Returns the peer for which the rank waits longest. If it waits about as long for several peers,
- * because a call completes their operations together, returns the one that works most. */
+ * because a call completes their operations together, returns the one that works most. Returns -1
+ * if the peer is unknown or there is none. */
 static int find_awaited_peer(const struct finder *finder, const struct rank_waits *waits)
 {
     double most = 0, useful = -1;

@@ -32,9 +32,9 @@ struct hang_group {
 
 struct hang_rank {
     enum hang_state state;
-    const struct profile_flight *flight;   /* the longest call; NULL: outside MPI, or ended */
+    const struct profile_flight *flight;   /* the longest call; NULL: none is known to last */
     const struct profile_process *process; /* NULL: missing */
-    int group;                             /* -1: the call is not collective */
+    int group;                             /* -1: the rank is in no collective call */
     bool needs_one; /* The call ends as soon as one of its messages has come (MPI_Waitany). */
     bool is_stuck;  /* It can never go on. */
 };

@@ -268,7 +268,7 @@ static void read_ranks(const struct source *parent, const char *key,
     by_rank->all = read_columns(parent, key, &members_rank_calls, &by_rank->count);
 }
 
-/* If the file does not list the callers, they are among the listed ranks. */
+/* If the file does not list the callers, they are chosen from the listed ranks. */
 static void read_by_rank(const struct source *parent, struct profile_by_rank *by_rank,
                          struct profile_by_rank *callers)
 {

@@ -280,8 +280,8 @@ static void add_columns(struct container *object, const char *name, const struct
 
 /* ---- Calls by rank --------------------------------------------------------------------------- */
 
-/* Calls that take less than 1 % of the run cause no finding, whatever the threshold is. Results
- * that can still be merged list the calling ranks of all calls. */
+/* Calls that take less than 1 % of the run cause no finding about lost time, whatever the threshold
+ * is. Results that can still be merged list the calling ranks of all calls. */
 static bool may_be_found(const struct profile_result *result, const struct profile_calls *calls)
 {
     const double least_threshold = 0.01;

@@ -32,15 +32,16 @@ struct member {
     enum member_kind kind;
     const char *name; /* in JSON; NULL: it is not in JSON, or not as such */
     size_t offset;
-    size_t count_offset; /* for bytes and arrays: the offset of their number, a size_t */
+    /* for bytes and arrays: the offset of their number, a size_t (MEMBER_FRAMES: an int) */
+    size_t count_offset;
     int bins;
     const struct member_type *type;
     /* A text that is NULL, a number that is not above `absent`, and an empty array are left out in
      * JSON. */
     bool is_optional;
     bool is_new; /* Older files may lack it. */
-    int absent;
-    int least; /* the least valid int */
+    int absent;  /* the int that stands for a missing member */
+    int least;   /* the least valid int */
 };
 
 /* A structure, or some members of it that belong together. */

@@ -634,7 +634,8 @@ static bool is_same_job(const struct profile_result *result, const struct profil
                                      : !strcmp(result->program, other->program);
 }
 
-/* Compares everything except the times of starting and the ranks. */
+/* Checks everything that profile_merge_fits requires, except the times of starting and the
+ * ranks. */
 static bool is_same_run(const struct profile_result *result, const struct profile_result *other)
 {
     return other->rank >= 0 && (result->rank >= 0 || result->termination) &&

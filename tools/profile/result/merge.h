@@ -102,7 +102,8 @@ struct profile_merge_tree {
     int count;
 };
 
-/* Like profile_merge_fits, with all files that were added. */
+/* Like profile_merge_fits, with all files that were added. At least one file must have been
+ * added. */
 bool profile_merge_tree_fits(const struct profile_merge_tree *combination,
                              const struct profile_result *other);
 

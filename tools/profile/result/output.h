@@ -41,8 +41,8 @@ struct profile_output {
 bool profile_output_open(struct profile_output *output, const char *path, char **problem);
 
 /* Closes and renames the file. If `whole` is false, memory was exhausted while writing, and the
- * function fails. On failure, it sets *problem as above, and leaves no file behind. errno is EEXIST
- * if no such file existed before and another process has created it meanwhile. */
+ * function fails. On failure, it sets *problem as above, and leaves no temporary file behind. errno
+ * is EEXIST if no such file existed before and another process has created it meanwhile. */
 bool profile_output_close(struct profile_output *output, bool whole, char **problem);
 
 #endif

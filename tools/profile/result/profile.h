@@ -69,11 +69,11 @@ bool profile_text_write(const struct profile_result *result, const char *path, i
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /*
- * The schema is `qmpi-profile/2`: see docs/run/profile-reference.md and the schema file there. The
- * tool writes it at the end of a run, and `qmpi report` reads it. Times keep 15 digits. Members
- * that are not in files (profile_result.h), and the ranks that are not listed
- * (profile_rank_is_listed), are lost if a result is written and read. In strings, invalid bytes are
- * replaced by U+FFFD.
+ * The schema is `qmpi-profile/2`, or that of the file from which the result was read: see
+ * docs/run/profile-reference.md and the schema file there. The tool writes it at the end of a run,
+ * and `qmpi report` reads it. Times keep 15 digits. Members that are not in files
+ * (profile_result.h), and the ranks that are not listed (profile_rank_is_listed), are lost if a
+ * result is written and read. In strings, invalid bytes are replaced by U+FFFD.
  */
 
 bool profile_json_print(FILE *stream, const struct profile_result *result);
@@ -142,11 +142,12 @@ enum { PROFILE_COMPARE_TEXT_MOST = 6 }; /* runs side by side */
     (PROFILE_FUNCTIONS | PROFILE_CALLSITES | PROFILE_WAITS | PROFILE_REGIONS | PROFILE_PROCESSES)
 
 /*
- * Prints the head and the tables of `sections` as text. Tables of times are sorted by the change in
- * the figure that `order` selects, if they have this figure, or by name. The other tables list only
- * entries whose figure has changed, and are sorted by that change or by name. Unless `layout->top`
- * is 0, changes in time of less than PROFILE_COMPARE_LEAST of the base's elapsed time are left out,
- * unless the entry is new or gone. There may be at most PROFILE_COMPARE_TEXT_MOST runs.
+ * Prints the head and the tables of `sections` as text. Tables of times are sorted by name, if
+ * `order` demands this, or by the change in the figure that `order` selects. If a table lacks this
+ * figure, it is sorted by the change in time. The other tables list only entries whose figure has
+ * changed, and are sorted by that change or by name. If `layout->top` is not 0, changes in time of
+ * less than PROFILE_COMPARE_LEAST of the base's elapsed time are left out, unless the entry is new
+ * or gone. There may be at most PROFILE_COMPARE_TEXT_MOST runs.
  */
 #define PROFILE_COMPARE_LEAST 0.005
 bool profile_compare_print_text(FILE *stream, const struct compare_result *comparison,

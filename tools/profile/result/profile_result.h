@@ -22,7 +22,7 @@ struct profile_spread {
     int min_rank, max_rank;             /* the lowest rank that has the value; -1: not known */
 };
 
-/* Calls of one kind. `time` is per rank; the figures of figures.h are over all ranks. */
+/* Calls of one kind. `time` and `wait` are per rank; the other figures are over all ranks. */
 #define PROFILE_CALLS_MEMBER(NAME, UNIT, COMBINE, HEADING, SINCE) double NAME;
 struct profile_calls {
     uint64_t calls;
@@ -177,8 +177,8 @@ struct profile_flight {
     bool waits;  /* sync=yes: it waits for other ranks; `time` is the waiting time */
     char *since; /* ISO 8601, UTC */
     /* The communicator that is passed to the call, or to which its messages belong. `comm` is a
-     * number that is the same on all members and that no other communicator has. NULL and 0: there
-     * is none, or it is unknown. */
+     * number that is the same on all members. Communicators without a known identity share a number
+     * if they have the same members. NULL and 0: there is none, or it is unknown. */
     char *communicator;
     uint64_t comm;
     char *members; /* the ranks in MPI_COMM_WORLD, such as "0-3,8,10-14:2"; NULL: unknown */
@@ -287,7 +287,7 @@ struct profile_result {
     char *batch_job; /* the number of the job in the batch system; NULL: none */
     char *user;      /* NULL: unknown */
     char *mpi;       /* the first line of MPI_Get_library_version */
-    char *begin;     /* ISO 8601, UTC */
+    char *begin;     /* when the run began; ISO 8601, UTC */
     int tool_id;
     int ranks; /* the number of processes that it describes */
     int rank;  /* the rank if it describes a single process; otherwise -1 */

@@ -337,7 +337,8 @@ enum { PERIODS = 20, PERIODS_BRIEFLY = 10, PERIOD_BAR = 20 };
 struct periods {
     const struct profile_windows *windows;
     size_t count, each; /* the numbers of periods, and of windows in each */
-    double least, most; /* parallel efficiency */
+    /* parallel efficiency, without the last of several periods, which may be short */
+    double least, most;
     bool varies;
 };
 
@@ -348,7 +349,8 @@ static bool find_period(const struct periods *periods, size_t period,
                                 (period + 1) * periods->each, it);
 }
 
-/* The efficiency varies if that of a considerable part of the run is far from its mean. */
+/* The efficiency varies if that of a considerable part of the run is far from that of the whole
+ * run. */
 static struct periods find_periods(const struct profile_windows *windows, size_t most)
 {
     const double far = 0.1, part = 0.1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats figures with three digits and a unit. Each text stays valid until the sixteenth further
- * call in the same thread, so that one printf can use several texts. */
+/* Formats figures, usually with three digits, and with a unit except for percentages. Each text
+ * stays valid until the sixteenth further call in the same thread, so that one printf can use
+ * several texts. */
 #ifndef QMPI_PROFILE_UNITS_H
 #define QMPI_PROFILE_UNITS_H
 

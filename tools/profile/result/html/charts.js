@@ -15,7 +15,7 @@ function barChart(label, bars) {
 }
 
 /* Makes a histogram. `bins` are pairs [b, calls]. A bin that is missing between the first and the last bin is
- * empty. */
+ * empty. `zero` is the number of calls without data. */
 function histogram(label, bins, format, zero) {
   if (!bins.length && !zero)
     return null;

@@ -23,7 +23,7 @@ def digest(text: str) -> str:
 
 
 def columns(text: str) -> str:
-    """Returns the lines of PROFILE_FIGURES that have a heading."""
+    """Returns the constant FIGURES, from the lines of PROFILE_FIGURES that have a heading."""
     found = re.findall(r'(?m)^ +F\((\w+), (TIME|COUNT), \w+, "([^"]*)", \d+\)', text)
     assert found
     return f"const FIGURES = {json.dumps([dict(zip(('name', 'unit', 'title'), row)) for row in found if row[2]])};\n"

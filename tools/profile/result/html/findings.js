@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The page contains the findings as text. This script adds links to the sections that show the evidence. */
 
-/* Maps the kind of a finding to the sections that show the evidence. A function opens the entry that the finding
- * names. */
+/* Maps the kind of a finding to the sections that show the evidence. "function" stands for the entry of the function
+ * that the finding names. */
 const EVIDENCE = {
   "late-sender": ["waits"],
   "late-receiver": ["waits"],

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A table that can be sorted and filtered, and whose lines unfold. A column is {title, hint, value, text, numeric,
- * secondary, share, note, remark, mood}. `value` of a row is the sort key, and `text`, by default the value, is
- * printed. On a small screen, `secondary` columns are hidden, and `note` is printed below the text; `remark` is printed
- * on any screen. `share` of a row, 0 … 1, is also drawn as a bar. `mood` of a row is a class of its cell. Rows without
- * a value come last in either direction.
+ * A table that can be sorted and filtered, and whose lines unfold if `detail` is given. A column is {title, hint,
+ * value, text, numeric, secondary, share, note, remark, mood}. `value` of a row is the sort key, and `text`, by default
+ * the value, is printed. On a small screen, `secondary` columns are hidden, and `note` is printed below the text;
+ * `remark` is printed on any screen. `share` of a row, 0 … 1, is also drawn as a bar. `mood` of a row is a class of its
+ * cell. Rows without a value come last in either direction.
  */
 
 class Table {
