@@ -60,8 +60,8 @@ struct tool_output {
     /* These are the parts of the name for rank 0, or NULL if they are the same. */
     char *first_head, *first_tail;
     char *folder; /* Relative names begin here, or in the current directory if this is NULL. */
-    bool
-        is_absolute; /* If false, the path is relative while the folder is the current directory. */
+    /* If false, the path is relative while the folder is the current directory. */
+    bool is_absolute;
     bool is_special; /* The file is a device, a FIFO or the like (see tool_output_name_is_special).
                       */
     /* `is_claimed` is true while the name with the current number is claimed. `is_said` is true if
@@ -83,8 +83,8 @@ struct tool_output_names {
     const char *part;   /* This is another part that is inserted before the suffix, or NULL. */
     const char *folder; /* Relative names begin here, or in the current directory if it is NULL. */
     bool is_directory;  /* The output is a directory, which does not count as a special file. */
-    bool
-        is_absolute; /* If false, the path is relative while the folder is the current directory. */
+    /* If false, the path is relative while the folder is the current directory. */
+    bool is_absolute;
 };
 
 /* Prepares an output. A tool must call this in `init` or later, and may free `names` and its

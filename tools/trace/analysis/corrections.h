@@ -37,8 +37,8 @@ struct trace_corrections {
     size_t process_count;
     /* These are figures about the corrections. */
     uint64_t messages; /* number of receives that are knots */
-    uint64_t
-        collectives; /* number of ends of collectives that are knots, counted in each process */
+    /* Number of ends of collectives that are knots, counted in each process. */
+    uint64_t collectives;
     int64_t largest; /* the largest amount by which an event was moved, in nanoseconds */
 };
 

@@ -44,8 +44,7 @@ struct trace_block {
 };
 
 /* Appends a block. If `compress` is true, the body is compressed if this makes it smaller. If the
- * block would be too large, sets `failed` of `out`, as if memory were
- * exhausted. */
+ * block would be too large, sets `failed` of `out`, as if memory were exhausted. */
 void trace_block_put(struct trace_bytes *out, enum trace_block_type type, bool compress,
                      const struct trace_bytes *head, const struct trace_bytes *body);
 

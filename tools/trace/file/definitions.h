@@ -235,8 +235,7 @@ bool trace_definitions_read(struct trace_definitions_reader *reader, const void 
                             size_t size);
 
 /* Replaces missing strings (except `end_detail`) by "" and an implausible length of a tick by 1 ns,
- * and removes invalid references between definitions. Returns false
- * if memory is exhausted. */
+ * and removes invalid references between definitions. Returns false if memory is exhausted. */
 bool trace_definitions_finish(struct trace_definitions_reader *reader);
 
 /* The first function adds location `index` if it does not exist; the second function adds a

@@ -94,9 +94,9 @@ bool trace_event_encoder_add(struct trace_event_encoder *encoder, const struct t
 size_t trace_event_encoder_size(const struct trace_event_encoder *encoder);
 
 /* Appends to `out`, as one block, the events that were added since the last call of this function;
- * if there are none, appends nothing. The block begins
- * with the calls that were in progress before its first event, so that it can be read without
- * earlier blocks. Returns false if memory is exhausted; these events are then lost. */
+ * if there are none, appends nothing. The block begins with the calls that were in progress before
+ * its first event, so that it can be read without earlier blocks. Returns false if memory is
+ * exhausted; these events are then lost. */
 bool trace_event_encoder_finish(struct trace_event_encoder *encoder, struct trace_bytes *out);
 
 /* ---- Reading --------------------------------------------------------------------------------- */

@@ -41,8 +41,8 @@ struct trace_plan_region {
 struct trace_plan_comm {
     const char *name;
     uint64_t parent_id;
-    uint32_t
-        group; /* number in `groups`; for an intercommunicator, that of the union of both groups */
+    /* Number in `groups`; for an intercommunicator, that of the union of both groups. */
+    uint32_t group;
     uint32_t parent; /* TRACE_NO_NUMBER if it is unknown */
     uint32_t number; /* number in the archive, where parents come first */
     bool is_self, has_events;
