@@ -36,8 +36,7 @@ def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
 
 
 def over_pass(rows: dict) -> float:
-    """Returns the maximum cost per layer of an observer, compared with a native layer that passes
-    calls on."""
+    """Returns the maximum cost per layer of an observer, compared with a QMPI layer that passes calls on."""
     observed, passed = rows[setups.OBSERVER]["cells"], rows[setups.NEXT]["cells"]
     return max((observed[k]["instructions_over_raw"] - passed[k]["instructions_over_raw"]) / int(k)
                for k in observed)

@@ -393,8 +393,8 @@ static const char *library_of(int tool_id)
     return library;
 }
 
-/* Prints why a layer is preloaded, if it is. The preloaded object is the first layer of its
- * library. */
+/* Prints why a layer is preloaded, if it is. Only the first layer of a library uses the preloaded
+ * object. */
 static void print_preloaded(int tool_id, const struct manifest *manifest)
 {
     const char *library = library_of(tool_id);

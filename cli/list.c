@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qmpi list lists the tools in the directories of QMPI_TOOL_PATH and in the directories of the
- * installed tools. It reads the files of the libraries and manifests and runs no code of a tool. */
+ * installed tools, and the named stacks of configuration files. It reads the files of the libraries
+ * and manifests and runs no code of a tool. */
 #define _GNU_SOURCE
 #include "cli/cli.h"
 

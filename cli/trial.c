@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* See cli.h. A trial builds a stack as a run would, by `qmpi run -- qmpi check` in another process.
- * If a stack crashes or hangs, each of its tools is tried alone. If each of them works, the stack
- * is tried without each of them. The results show which tools cause the failure. */
+ * If a stack crashes or hangs, each of its tools is tried alone. If each of them works alone, the
+ * stack is tried without each tool in turn. The results show which tools cause the failure. */
 #define _GNU_SOURCE
 
 #include "cli/cli.h"

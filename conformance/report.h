@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reports the results of cases by the programs and tools of this suite, as lines in the file that
- * the variable CONFORMANCE_RESULTS names. A case that is reported several times must hold each
- * time.
+ * The programs and tools of this suite report the results of cases as lines in the file that the
+ * variable CONFORMANCE_RESULTS names. A case that is reported several times must hold each time.
  */
 #ifndef CONFORMANCE_REPORT_H
 #define CONFORMANCE_REPORT_H

@@ -7,7 +7,8 @@
     run.py --compare qmpi.json mpich.json
 
 Prints one line for each case, and then a table of how many held. README.md explains the suite.
-Exit status: 0 if every case holds or is skipped, 1 if not, 2 if the suite cannot be built or is used wrongly.
+Exit status: 0 if every case holds or is skipped, and after a comparison; 1 if a case does not hold; 2 if the suite
+cannot be built or is used wrongly.
 """
 import argparse
 import csv
@@ -283,7 +284,8 @@ def print_tap(cases: list[Case]) -> None:
 
 def compare(paths: list[str], every: bool, markdown: bool) -> int:
     """Prints the cases that do not pass in all files, or all cases if `every` is true. The reasons are those of
-    differences.txt; a case without one there has what was observed instead."""
+    differences.txt; a case without one there has what was observed instead. All files must be of runs of the same
+    cases."""
     columns = {}
     for path in paths:
         told = json.loads(Path(path).read_text(encoding="utf-8"))

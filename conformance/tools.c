@@ -3,7 +3,7 @@
  * The tools of the suite. They are linked with the programs, and one constructor registers all of
  * them; the list of tools of a run selects those that are layers.
  *
- *   alpha     intercepts and records all functions of the suite
+ *   alpha     intercepts the functions that have an interceptor record_X, and records the calls
  *   beta      does the same, except for MPI_Comm_rank
  *   gamma     does the same, but only for MPI_Barrier, MPI_Bcast and MPI_Comm_size
  *   changer   adds 100 to the rank that MPI_Comm_rank returns, and 1000 to the tag of MPI_Send

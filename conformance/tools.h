@@ -41,8 +41,8 @@ const Event *last_entered(int id, int fn); /* NULL if there was no call */
 extern int ask_addresses;
 extern char storages[MAX_IDS]; /* layer i registers &storages[i] */
 
-/* Results of calls in the constructor. */
-extern int codes_of_names[8];
+extern int codes_of_names[8]; /* results of calls in the constructor */
+/* Numbers of calls of init functions that must not be called. */
 extern int unlisted_inits, second_inits;
 
 /* How the tool "nested" calls MPI in its interceptor of MPI_Barrier. */
@@ -51,11 +51,11 @@ extern int nesting;
 
 extern int replaced_first, replaced_second; /* numbers of calls of the interceptors of the tool
                                                "replaced" */
-extern QMPI_Context kept_context;           /* of the last interceptor that was called */
+extern QMPI_Context kept_context;           /* of the last recorded call */
 extern int kept_id;
 extern int context_was_kept;
 
-/* The last call of MPI_Pcontrol that a layer saw. */
+/* The last call of MPI_Pcontrol that a layer saw, and the number of these calls. */
 typedef struct Pcontrol {
     int level;
     long word;

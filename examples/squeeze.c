@@ -17,7 +17,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-static _Atomic long long given[256], sent[256]; /* the roots' bytes; one for each layer */
+/* The bytes that this process broadcast as the root; one for each layer. */
+static _Atomic long long given[256], sent[256];
 static int threshold[256];
 
 struct broadcast {

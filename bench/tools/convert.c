@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An observer that is compiled for the standard ABI. In a program with another ABI, libqmpi
- * converts the results of its requests. It makes no requests, or requests a communicator or
- * (BENCH_STATUS) a status of MPI_Iprobe BENCH_ASK times. An eighth of the difference between once
- * and nine times is the cost of a request.
+ * converts the results of its requests. The observer makes no requests, or requests a communicator
+ * or (BENCH_STATUS) a status of MPI_Iprobe BENCH_ASK times. An eighth of the difference between
+ * once and nine times is the cost of a request.
  */
 #include "announce.h"
 

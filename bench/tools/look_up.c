@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Passes calls on in the only way of the draft: looks up its layer and the next function in each
- * call. */
+/* Passes calls on without QMPIX_NEXT: looks up its layer and the next function in each call. */
 #include "announce.h"
 
 #include <qmpi/qmpi.h>

@@ -130,8 +130,8 @@ static bool find_innermost_function(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_D
 }
 
 /* Returns the mangled name of a C++ function, which contains its types, and the name in the source
- * for other languages. The mangled name is the linkage name; for lambdas, only the symbol is
- * mangled. */
+ * for other languages. The mangled name is the linkage name. Lambdas have no mangled linkage name,
+ * so the name of the ELF symbol is used for them. */
 static const char *function_name(Dwarf_Die *function, const char *symbol)
 {
     Dwarf_Attribute attribute;

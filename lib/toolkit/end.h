@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a process, at which tools must report: by a signal, or by exit. */
+/* How a process ends, by a signal or by exit. Tools must report before the end. */
 #ifndef QMPI_TOOLKIT_END_H
 #define QMPI_TOOLKIT_END_H
 
@@ -24,7 +24,8 @@ enum { TOOL_END_PATIENCE = 20 /* time limit in seconds for `on_fatal_signal` */ 
 
 struct tool_end_signals {
     bool (*wants)(void); /* Is called in the handler, and returns whether a report is due. */
-    /* Is called once, in the handler. `name` is the name of the signal, as in "SIGTERM". */
+    /* Is called at most once, in the handler, if `wants` has returned true. `name` is the name of
+     * the signal, as in "SIGTERM". */
     void (*on_fatal_signal)(int number, const char *name);
 };
 

@@ -46,7 +46,7 @@ struct flight {
 
 /* The flights of one thread form a list from the outermost to the innermost call. */
 struct flights {
-    struct flight *nested; /* This is the innermost call, or NULL if `first` is the only one. */
+    struct flight *nested; /* This is the innermost call, or NULL if no call is within `first`. */
     struct flight first;   /* This is the outermost call. */
 };
 
@@ -215,9 +215,9 @@ static inline void flights_end_first(struct flights *flights)
 /* Removes all flights of the thread. */
 void flights_forget(struct flights *flights);
 
-/* Returns whether the memory of `word`, which is that of a flight in the state FLIGHT_RUNS, has
- * been used for something else meanwhile or cannot be read. Returns false for flights in other
- * states. Any thread may call it, also in a signal handler. */
+/* `word` is the word of `flight`. Returns whether its memory has been used for something else since
+ * the flight was published in the state FLIGHT_RUNS, or cannot be read. Returns false if the flight
+ * is in another state. Any thread may call it, also in a signal handler. */
 bool flight_is_overwritten(const struct flight *flight, const QMPIX_Word *word);
 
 #endif

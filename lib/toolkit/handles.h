@@ -13,11 +13,11 @@
 /* ---- Numbers of objects ---------------------------------------------------------------------- */
 
 /*
- * This map contains MPI handles and the numbers that a tool has given to their objects. Every call
- * reads the map without a lock. The tool changes it under a lock of its own when it first sees an
- * object, and when the object is freed, because MPI may then give the same handle to another
- * object. The map grows, takes its memory from malloc, and keeps its old slots, because other
- * threads may be reading them.
+ * This map contains MPI handles and the numbers that a tool has given to their objects. Calls read
+ * the map without a lock. The tool changes it under a lock of its own when it first sees an object,
+ * and when the object is freed, because MPI may then give the same handle to another object. The
+ * map grows, takes its memory from malloc, and keeps its old slots, because other threads may be
+ * reading them.
  */
 
 struct handle_slot {

@@ -59,10 +59,11 @@ struct tool_output {
     char *head, *tail; /* The number is inserted between these two parts of the name. */
     /* These are the parts of the name for rank 0, or NULL if they are the same. */
     char *first_head, *first_tail;
-    char *folder;     /* Relative names begin here, or in the current directory if this is NULL. */
-    bool is_absolute; /* If true, the path always contains the folder. */
-    bool is_special;  /* The file is a device, a FIFO or the like (see tool_output_name_is_special).
-                       */
+    char *folder; /* Relative names begin here, or in the current directory if this is NULL. */
+    /* If false, the path is relative while the folder is the current directory. */
+    bool is_absolute;
+    bool is_special; /* The file is a device, a FIFO or the like (see tool_output_name_is_special).
+                      */
     /* `is_claimed` is true while the name with the current number is claimed. `is_said` is true if
      * tool_output_report has printed its message. */
     bool is_claimed, is_said;
@@ -82,7 +83,8 @@ struct tool_output_names {
     const char *part;   /* This is another part that is inserted before the suffix, or NULL. */
     const char *folder; /* Relative names begin here, or in the current directory if it is NULL. */
     bool is_directory;  /* The output is a directory, which does not count as a special file. */
-    bool is_absolute;   /* If true, the path always contains the folder. */
+    /* If false, the path is relative while the folder is the current directory. */
+    bool is_absolute;
 };
 
 /* Prepares an output. A tool must call this in `init` or later, and may free `names` and its
@@ -99,10 +101,10 @@ const char *tool_output_path(struct tool_output *output);
 
 /*
  * Chooses the name for writing, and returns its path, which is valid until the next call for this
- * output. Later calls return the same name. If `creates` is true, an empty file is created if there
- * is none, so that no other process takes the name. Otherwise, the caller must not replace a file
- * that appears meanwhile (see tool_output_rename). Returns NULL if tool_output_make has failed.
- * This may be called in a signal handler.
+ * output. Later calls return the same name until tool_output_pass is called. If `creates` is true,
+ * an empty file is created if there is none, so that no other process takes the name. Otherwise,
+ * the caller must not replace a file that appears meanwhile (see tool_output_rename). Returns NULL
+ * if tool_output_make has failed. This may be called in a signal handler.
  */
 const char *tool_output_claim(struct tool_output *output, bool creates);
 
@@ -115,10 +117,10 @@ void tool_output_pass(struct tool_output *output);
 const char *tool_output_next(struct tool_output *output);
 
 /* tool_output_is_of_run returns whether a file that was last changed at `time` belongs to this run.
- * tool_output_is_complete returns whether the file was also complete before this program began, so
- * that all ranks see the same file. Linux records the start of a process with a resolution of 10
- * ms, so a file that a rank writes in the first 10 ms of the program may seem to be complete before
- * it. */
+ * tool_output_is_complete returns whether `time` is also before the start of this program. Such a
+ * file no longer changes, so all ranks see the same file. Linux records the start of a process with
+ * a resolution of 10 ms, so a file that a rank writes in the first 10 ms of the program may seem to
+ * be complete before it. */
 bool tool_output_is_of_run(const struct timespec *time);
 bool tool_output_is_complete(const struct timespec *time);
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the run to which this process belongs. One `qmpi run` starts one run, which is an MPI job
- * or a script that starts several MPI jobs. Without `qmpi run`, the run is the launcher, or the
- * script that starts launchers, that was started with settings of qmpi in its environment
- * (QMPI_TOOLS, QMPI_CONFIG, or libqmpi in LD_PRELOAD). If a launcher starts `qmpi run`, the run is
- * the launcher. In the last two cases, if the process is in a batch job of Slurm, the run is this
- * whole batch job. Each process finds its run by itself, in its environment and in /proc.
+ * or a script that starts several MPI jobs. Without `qmpi run`, the run is the oldest script above
+ * the launcher that was started with settings of qmpi in its environment (QMPI_TOOLS, QMPI_CONFIG,
+ * or libqmpi in LD_PRELOAD), or the launcher if there is no such script. If a launcher starts `qmpi
+ * run`, the run is the launcher. In both cases, that is, unless a `qmpi run` starts the launchers,
+ * if the process is in a batch job of Slurm, the run is this whole batch job. Each process finds
+ * its run by itself, in its environment and in /proc.
  */
 #ifndef QMPI_TOOLKIT_RUN_H
 #define QMPI_TOOLKIT_RUN_H
@@ -21,10 +22,10 @@ void tool_run_find(void);
  * earlier run. This may be called in a signal handler. */
 const struct timespec *tool_run_begin(void);
 
-/* Returns a time that is not later than the beginning of any rank of this program, and not earlier
- * than the end of the program that a script ran before it. This is the time at which the launcher
- * began, or, if the launcher is unknown, at which this process began. This may be called in a
- * signal handler. */
+/* Returns the time at which the launcher began, which is not later than the beginning of any rank
+ * of this program, and not earlier than the end of the program that a script ran before it. If no
+ * launcher of a single job is known, returns the time at which this process began; other ranks may
+ * then have begun earlier. This may be called in a signal handler. */
 const struct timespec *tool_run_program_begin(void);
 
 /* Returns the time at which this process began. This may be called in a signal handler. */

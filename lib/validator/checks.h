@@ -29,7 +29,7 @@ void validator_threads_prepare_cpp(void);
  * They belong to the layer that creates them until they are freed or completed, or until the layer
  * returns them to the program. */
 
-/* Stores the handles that a call of a layer may free. Returns the argument of
+/* Stores the handles that a call of a layer may free or complete. Returns the argument of
  * validator_handles_after, which may be NULL. */
 void *validator_handles_before(const QMPIX_Call *call);
 
@@ -46,11 +46,12 @@ void validator_handles_add(int tool_id, const QMPIX_Call *call, const void *addr
  * to the program. */
 void validator_handles_give(const struct visit *visit, const QMPIX_Call *call);
 
-/* Reports the objects that are left if MPI was finalized. Must be called when the process exits. */
+/* If MPI was finalized, reports the objects that are left. Must be called when the process exits.
+ */
 void validator_handles_check_end(void);
 
 /* ---- Memory, in heap.c -----------------------------------------------------------------------
- * The blocks that a QMPI tool's library itself allocates, by malloc and similar functions and by
+ * The blocks that a tool's library itself allocates, by malloc and similar functions and by
  * operator new. Memory that other libraries allocate for the tool is unknown. */
 
 /* Returns the size of the block that begins at an address, or 0 if there is none. */

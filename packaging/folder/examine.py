@@ -4,7 +4,7 @@
 It fails for each of these:
 
 - a symbol of a later glibc than GLIBC, such as 2.28
-- a library that is neither part of glibc or of GCC's runtime, nor in the folder
+- a library that is neither in the folder, nor part of glibc or of GCC's runtime, nor that of Open MPI
 - a run path that does not begin with $ORIGIN
 - PATH, the directory in which it was built, in a file that is not an object
 """

@@ -4,8 +4,8 @@
     mpi_names.py PACKAGES KIND DIRECTORY
 
 PACKAGES is a directory in which packages of a newer release are unpacked, and KIND is mpich or openmpi. DIRECTORY gets
-the mpi.h of the packages, a library without code that has the soname of theirs and the names and kinds of its symbols,
-and a file for pkg-config. The build only reads which functions and objects exist. No process loads the library.
+the mpi.h of the packages, a library that has the soname of theirs and the names and kinds of its symbols, but not its
+code, and a file for pkg-config. The build only reads which functions and objects exist. No process loads the library.
 """
 import re
 import shutil

@@ -61,9 +61,10 @@ enum layer_off {
     LAYER_OFF_REGION = 1 << 3,   /* no region of regions= is open */
     LAYER_OFF_BEGIN = 1 << 4,    /* the time of begin= has not come yet */
     LAYER_OFF_END = 1 << 5,      /* the time of end= has passed */
-    LAYER_OFF_CLOSED = 1 << 6,   /* MPI_Finalize was called, or the process ends */
-    LAYER_OFF_CHILD = 1 << 7,    /* this is a forked child */
-    LAYER_OFF_FAILED = 1 << 8    /* there is no file to write to */
+    LAYER_OFF_CLOSED = 1 << 6, /* MPI_Finalize was called, the process ends, or qmpi only checks the
+                                  stack (QMPI_CHECK) */
+    LAYER_OFF_CHILD = 1 << 7,  /* this is a forked child */
+    LAYER_OFF_FAILED = 1 << 8  /* there is no file to write to */
 };
 
 struct layer_switches {
@@ -161,15 +162,15 @@ struct layer {
     int64_t started;   /* the time of start_ticks in nanoseconds since the Epoch */
     uint64_t start_ticks;
     uint64_t init_ticks, finalize_ticks; /* the times when the clocks were compared, or 0 */
-    /* The recorder of the thread that is in MPI_Finalize until the trace is complete, and the word
-     * of this call. Otherwise, the recorder is NULL. */
+    /* From the beginning of MPI_Finalize until the trace is complete, the recorder of the thread
+     * that called it, and the word of this call. At other times, the recorder is NULL. */
     struct recorder *finalizing;
     const QMPIX_Word *finalize_word;
     /* By number of the function: the single record by which a usual call is recorded (enum
      * single_record of record/observe.c). */
     atomic_uchar single_records[MPI_LAST_FUNC];
     atomic_bool opens_calls; /* calls with events at their beginning are opened before they are
-                                carried out */
+                                carried out: see open_calls_early in record/observe.c */
     struct layer_switches switches;
     atomic_uint omits;                  /* TRACE_OMITS_… */
     bool has_failed_early;              /* start_early has failed */

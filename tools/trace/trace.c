@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool trace makes a timeline of the run. An observer records the calls of each thread, and a
- * thread of the tool writes it to a file for each process. This file adds the tool to the stack and
- * publishes its MPI_T variables.
+ * thread of the tool writes them to a file for each process. This file adds the tool to the stack
+ * and publishes its MPI_T variables.
  *
  * A call passes through these files: record/observe.c records it in a chunk (record/recorder.h). A
  * call with several events is recorded by record/call_events.c, which observe.c calls. The thread

@@ -103,8 +103,8 @@ struct channel {
     struct posting_list pending;
     const struct posting_list *awaited; /* the list for which the channel waits, or NULL */
     uint64_t awaiting;                  /* index of the receive whose place is awaited */
-    size_t references;                  /* number of lists whose `waiting` contains the channel */
-    struct trace_heap unsettled;        /* elements are struct unsettled */
+    size_t references; /* number of elements of `waiting` in all lists that refer to the channel */
+    struct trace_heap unsettled; /* elements are struct unsettled */
 };
 
 struct trace_channel_order {

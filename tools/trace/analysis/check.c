@@ -102,8 +102,8 @@ static const struct trace_process *process_of_end(const struct checking *checkin
     return &checking->view->trace->processes[end->place.process];
 }
 
-/* Returns whether a later message of the channel that was not received yet has this size. If so,
- * the order is wrong. */
+/* Returns whether one of the next messages of the channel has been sent, but not received yet, and
+ * has this size. If so, the order is probably wrong. */
 static bool is_overtaken(const struct checking *checking, uint64_t message, uint64_t bytes)
 {
     /* Compares this many messages. The messages of a channel have consecutive numbers. */

@@ -11,7 +11,7 @@
 
 #include "tools/trace/analysis/view.h"
 
-/* The earliest difference. */
+/* A difference: a place where the trace does not obey one of these rules. */
 struct trace_check_difference {
     int64_t time;
     uint32_t process;
@@ -23,11 +23,13 @@ struct trace_check {
     uint64_t events, messages, collectives; /* numbers of what was compared */
     uint64_t differences;
     struct trace_check_difference first; /* the earliest difference, if there are any */
-    /* These are numbers of processes whose messages and collectives were not compared. */
-    uint64_t partial;     /* in the whole run, because they recorded only parts or ended before
-                             MPI_Finalize */
-    uint64_t interrupted; /* from some time on, because data is missing there */
-    uint64_t selective;   /* only messages, because of the option functions= of the tool */
+    /* These are numbers of processes of which not everything was compared. */
+    uint64_t partial; /* no messages or collectives were compared, because the beginning is missing,
+                         MPI_Finalize was not completed, or events were lost at an unknown time */
+    uint64_t interrupted; /* messages and collectives were compared only up to the time from which
+                             data is missing */
+    uint64_t selective;   /* collectives were compared, but no messages, because of the option
+                             functions= of the tool */
 };
 
 /* Checks a view. Returns false if memory is exhausted or a file cannot be read. The result must be

@@ -22,8 +22,8 @@ enum trace_collectives_kind {
     COLLECTIVE_BARRIER,   /* all members wait for all */
     COLLECTIVE_ALL,       /* all members that receive data wait for all */
     COLLECTIVE_FROM_ROOT, /* all other members that receive data wait for the root */
-    COLLECTIVE_TO_ROOT,   /* the root waits for all */
-    COLLECTIVE_PREFIX     /* each member waits for those with lower ranks */
+    COLLECTIVE_TO_ROOT,   /* the root waits for all if it receives data */
+    COLLECTIVE_PREFIX     /* each member that receives data waits for those with lower ranks */
 };
 
 /* The role of an event in a collective. */

@@ -36,10 +36,10 @@ struct trace_corrections {
     } * processes;
     size_t process_count;
     /* These are figures about the corrections. */
-    uint64_t messages;    /* number of messages whose receive was moved */
-    uint64_t collectives; /* number of ends of collectives that were moved, counted in each
-                             process */
-    int64_t largest;      /* the largest amount by which an event was moved, in nanoseconds */
+    uint64_t messages; /* number of receives that are knots */
+    /* Number of ends of collectives that are knots, counted in each process. */
+    uint64_t collectives;
+    int64_t largest; /* the largest amount by which an event was moved, in nanoseconds */
 };
 
 struct trace_view;

@@ -30,9 +30,10 @@ struct trace_messages {
     struct trace_channel_order *order;
     uint64_t events_ahead; /* number of events that may still be read ahead */
 
-    /* These are only for `guesses`. `last_function` and `function_before` are the functions that
-     * were called last at the position of the cursor that reads ahead. `part` is the number of the
-     * current part of the run; parts are separated by times when recording was off. */
+    /* These are only for `guesses`. `last_function` is the function that was called last before the
+     * position of the cursor that reads ahead, and `function_before` is the one that was called
+     * before `last_function`. `part` is the number of the current part of the run; parts are
+     * separated by times when recording was off. */
     bool guesses, is_off, is_off_ahead;
     uint32_t last_function, function_before;
     uint64_t part;

@@ -36,7 +36,8 @@ bool trace_pairs_are_complete(const struct trace_pairs *pairs, uint64_t message)
 /* Returns whether all members of the collective with this number begin and end it in the view. */
 bool trace_pairs_have_members(const struct trace_pairs *pairs, uint64_t collective);
 
-/* Returns whether a message has an arrow. If `pairs` is NULL, all messages have one. */
+/* Returns whether a message has an arrow. If `pairs` is NULL, all messages with a number other than
+ * 0 have one. */
 bool trace_pairs_have(const struct trace_pairs *pairs, uint64_t message);
 
 #endif

@@ -3,9 +3,9 @@
  * Corrects times by the controlled logical clock (R. Rabenseifner, "The controlled logical clock",
  * EuroMicro 1997; D. Becker, R. Rabenseifner, F. Wolf, J. Linford, "Scalable timestamp
  * synchronization for event traces of message-passing applications", Parallel Computing 35, 2009).
- * It moves events that depend on others to later times, so that each message takes at least the
- * minimum latency, and no member leaves a collective before the members whose data it needs have
- * entered it.
+ * This algorithm moves events that depend on others to later times, so that each message takes at
+ * least the minimum latency, and no member leaves a collective before the members whose data it
+ * needs have entered it.
  *
  * Forward amplification: the intervals after a moved event are scaled by a control factor, until
  * the original times are reached again. Backward amortization: the events directly before a moved
@@ -456,7 +456,8 @@ static bool replay_events(struct trace_corrections *corrections, const struct tr
 /* The send of a message or the begin of a collective, which backward amortization may move. */
 struct movable {
     uint32_t process;
-    size_t knot; /* the knot that follows it, or SIZE_MAX if it is not moved */
+    size_t knot; /* the index of the next knot, or SIZE_MAX if backward amortization does not move
+                    it */
     int64_t time, corrected;
 };
 

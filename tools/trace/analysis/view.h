@@ -27,9 +27,9 @@ struct trace_view {
     const struct trace_corrections *corrections; /* NULL if times are not corrected */
 };
 
-/* Opens a view and prepares the numbers of messages. `selection` may be NULL; what it points to
- * must stay valid. Returns false if memory is exhausted or a file cannot be read. The view must be
- * closed in any case. */
+/* Opens a view and prepares the numbers of messages. `selection` may be NULL; it is copied, but its
+ * array `processes` must stay valid. Returns false if memory is exhausted or a file cannot be read.
+ * The view must be closed in any case. */
 bool trace_view_open(struct trace_view *view, const struct trace *trace,
                      const struct trace_cursor_selection *selection);
 void trace_view_close(struct trace_view *view);

@@ -53,10 +53,10 @@ bool trace_export_csv(FILE *stream, const struct trace_export *export);
 
 /*
  * Writes packets of TrackEvent for Perfetto (https://perfetto.dev). Times are those of the clock of
- * rank 0, and all identifiers depend only on the rank and the thread. Therefore, the files of
- * single ranks can be concatenated to a file of all ranks. Packets are compressed if zlib is
- * available. Returns false if memory is exhausted or a file of the trace cannot be read. The caller
- * checks the stream for errors.
+ * rank 0, and the identifiers of processes with a rank do not depend on the other processes of the
+ * file. Therefore, the files of single ranks can be concatenated to a file of all ranks. Packets
+ * are compressed if zlib is available. Returns false if memory is exhausted or a file of the trace
+ * cannot be read. The caller checks the stream for errors.
  */
 bool trace_export_perfetto(FILE *stream, const struct trace_export *export);
 

@@ -22,7 +22,8 @@ struct trace_track_packets {
     bool failed;
 };
 
-/* Writes the mark of qmpi, and the order in which viewers show processes. */
+/* Writes TRACE_EXPORT_MARK, by which qmpi recognizes its own files, and the setting that makes
+ * viewers show processes and threads in the order that their descriptions contain. */
 void trace_track_begin_file(struct trace_track_packets *packets);
 
 /* Writes the last packets, and frees the memory. */
@@ -86,15 +87,16 @@ void trace_track_add_flow(struct trace_track *track, uint64_t id, bool is_end);
 /* Adds the value of a counter. */
 void trace_track_add_value(struct trace_track *track, double value);
 
-/* Writes the event. `time` is in nanoseconds since time 0. A time before that of the previous event
- * is replaced by that time. */
+/* Writes the event. `time` is in nanoseconds since time 0. If it is before the time of the previous
+ * event, the time of the previous event is used instead. */
 void trace_track_write_event(struct trace_track *track, int64_t time);
 
 /*
  * The numbers by which viewers distinguish processes, threads and sequences. They depend only on
- * the rank, the number of ranks and the track. Therefore, files of single ranks have the same
- * numbers as a file of all ranks, and can be joined. Processes without a rank have higher numbers,
- * in the order of the trace.
+ * the rank, the number of ranks and the track (except that the numbers of sequences from 2^31 on
+ * are taken in the order of use). Therefore, files of single ranks have the same numbers as a file
+ * of all ranks, and can be joined. Processes without a rank have higher numbers, in the order of
+ * the trace.
  */
 int64_t trace_track_process_number(const struct trace_view *view, uint32_t process);
 int64_t trace_track_thread_number(const struct trace_view *view, uint32_t process,

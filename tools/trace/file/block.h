@@ -43,13 +43,13 @@ struct trace_block {
     uint32_t head_checksum, stored_checksum; /* results of trace_block_checksum */
 };
 
-/* Appends a block. If the block would be too large, sets `failed` of `out`, as if memory were
- * exhausted. */
+/* Appends a block. If `compress` is true, the body is compressed if this makes it smaller. If the
+ * block would be too large, sets `failed` of `out`, as if memory were exhausted. */
 void trace_block_put(struct trace_bytes *out, enum trace_block_type type, bool compress,
                      const struct trace_bytes *head, const struct trace_bytes *body);
 
 /* Reads the first TRACE_BLOCK_SIZE bytes of a block. Returns false if they are not the beginning of
- * a block or were damaged. */
+ * a block, were damaged, or contain too large sizes. */
 bool trace_block_read(struct trace_block *block, const unsigned char *bytes);
 
 /* Continues a checksum (the CRC-32 of zlib, gzip and PNG), which starts at 0. It is implemented
@@ -65,7 +65,8 @@ const char *trace_block_zstd_hint(void);
 
 /*
  * The following functions up to trace_block_read_body read from a file. They return false if the
- * file cannot be read or ends, the block is damaged, or memory is exhausted.
+ * file cannot be read or ends, the block is damaged, its body is compressed and libzstd is not
+ * available, or memory is exhausted.
  */
 bool trace_block_read_file(int descriptor, void *data, size_t size, uint64_t offset);
 

@@ -32,11 +32,11 @@ struct trace_site {
 struct trace_comm {
     uint64_t id; /* the result of QMPIX_Comm_get_identity, which is the same in all members. If it
                     is 0, the communicator cannot be found in other processes */
-    uint64_t parent;
-    char *name; /* "" if it has none */
-    int rank;   /* rank of this process in the communicator, or TRACE_UNDEFINED */
-    int *group; /* ranks in MPI_COMM_WORLD, by rank in the communicator; an element may be
-                   TRACE_UNDEFINED */
+    uint64_t parent; /* `id` of the communicator from which it was created, or 0 */
+    char *name;      /* "" if it has none */
+    int rank;        /* rank of this process in the communicator, or TRACE_UNDEFINED */
+    int *group;      /* ranks in MPI_COMM_WORLD, by rank in the communicator; an element may be
+                        TRACE_UNDEFINED */
     int size;
     int *remote; /* the same for the remote group of an intercommunicator; NULL if there is none */
     int remote_size;
@@ -44,7 +44,7 @@ struct trace_comm {
 
 struct trace_window {
     char *name;
-    uint32_t comm; /* the communicator from which it was created */
+    uint32_t comm; /* index of the communicator from which it was created, or TRACE_NONE */
 };
 
 struct trace_file {
@@ -234,8 +234,8 @@ struct trace_definitions_reader {
 bool trace_definitions_read(struct trace_definitions_reader *reader, const void *bytes,
                             size_t size);
 
-/* Replaces missing strings by "", and removes invalid references between definitions. Returns false
- * if memory is exhausted. */
+/* Replaces missing strings (except `end_detail`) by "" and an implausible length of a tick by 1 ns,
+ * and removes invalid references between definitions. Returns false if memory is exhausted. */
 bool trace_definitions_finish(struct trace_definitions_reader *reader);
 
 /* The first function adds location `index` if it does not exist; the second function adds a

@@ -7,7 +7,7 @@
  * TRACE_ENTER that has no end yet. The events between the two describe what the call does
  * (messages, requests, collectives, …). Events at the beginning of the call directly follow its
  * TRACE_ENTER and have the same time. Events at its end directly precede its TRACE_LEAVE and have
- * the same time as this.
+ * the time of this TRACE_LEAVE.
  */
 #ifndef QMPI_TRACE_FILE_EVENT_H
 #define QMPI_TRACE_FILE_EVENT_H
@@ -47,8 +47,8 @@ enum trace_event_kind {
                                    `function` that began the collective */
 
     /* One-sided accesses, with `object` (window), `peer` (rank in the group of the window), `bytes`
-     * (sent to the peer), `received` (from the peer), and `request` (MPI_Rput, …), which is
-     * otherwise TRACE_NO_REQUEST. */
+     * (sent to the peer), `received` (from the peer), and `request` (MPI_Rput, …; TRACE_NO_REQUEST
+     * for other functions). */
     TRACE_RMA_PUT,
     TRACE_RMA_GET,
     TRACE_RMA_ATOMIC,   /* accumulate, fetch_and_op, … */
@@ -81,7 +81,8 @@ enum trace_event_kind {
     TRACE_OFF, /* recording is off from here on (switched off, MPI_Pcontrol(0), outside a window of
                   time) … */
     TRACE_ON,  /* … up to here. Calls in progress end before the gap and begin again after it */
-    TRACE_DROPPED,     /* `bytes` events (not bytes) were lost here, because memory was exhausted */
+    TRACE_DROPPED,     /* `bytes` events (not bytes) were lost here, because memory was exhausted;
+                          readers also return it where the file is damaged */
     TRACE_FLUSH,       /* from `time` on, the tool delayed the thread for `bytes` ticks, because the
                           thread waited for memory or prepared the trace */
     TRACE_INTERRUPTED, /* instead of TRACE_LEAVE: the call in progress was left by longjmp or an
@@ -145,7 +146,7 @@ enum trace_event_field {
     TRACE_FIELD_REQUEST = 16,
     TRACE_FIELD_VALUE,
     TRACE_FIELD_BEGINS, /* not a member: the event begins its request. Without this bit, it
-                           completes or tests the request */
+                           completes, tests or frees the request */
 };
 
 #define TRACE_FIELD_BIT(name) (UINT32_C(1) << TRACE_FIELD_##name)

@@ -50,7 +50,8 @@ static inline bool trace_event_stack_note(struct trace_event_stack *stack,
 }
 
 /* These functions write and read the stack at the beginning of a block. `number` and `ticks` are
- * those of the first event of the block. */
+ * those of the first event of the block. They return false if memory is exhausted or the input is
+ * invalid. */
 bool trace_event_stack_put(const struct trace_event_stack *stack, struct trace_bytes *out,
                            uint64_t ticks, uint64_t number);
 bool trace_event_stack_take(struct trace_event_stack *stack, struct trace_bytes_input *input,
@@ -82,18 +83,20 @@ struct trace_event_encoder *trace_event_encoder_make(uint32_t location, uint32_t
                                                      bool compress);
 void trace_event_encoder_free(struct trace_event_encoder *encoder);
 
-/* Adds an event. Uses only the members that apply to its kind, except `location`, `time` and
- * `is_known`. A time before that of the last event is replaced by that time. If memory is
- * exhausted, returns false and does not add the event. */
+/* Adds an event. Uses only the members that apply to its kind, and ignores `location`, `time` and
+ * `is_known`. If `ticks` is less than that of the last event, the `ticks` of the last event is
+ * stored. Ignores the begin and the end of calls that are deeper than TRACE_EVENT_CALLS_MAX. If
+ * memory is exhausted, returns false and does not add the event. */
 bool trace_event_encoder_add(struct trace_event_encoder *encoder, const struct trace_event *event);
 
 /* Returns the current size of the block in bytes, before compression. Blocks of 64 to 256 KiB are
  * suitable; no block may have more than 8 MiB. */
 size_t trace_event_encoder_size(const struct trace_event_encoder *encoder);
 
-/* Appends the events that were added since the last call to `out`, as a block. The block begins
- * with the calls that were in progress before its first event, so that it can be read without
- * earlier blocks. Returns false if memory is exhausted; these events are then lost. */
+/* Appends to `out`, as one block, the events that were added since the last call of this function;
+ * if there are none, appends nothing. The block begins with the calls that were in progress before
+ * its first event, so that it can be read without earlier blocks. Returns false if memory is
+ * exhausted; these events are then lost. */
 bool trace_event_encoder_finish(struct trace_event_encoder *encoder, struct trace_bytes *out);
 
 /* ---- Reading --------------------------------------------------------------------------------- */

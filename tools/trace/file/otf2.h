@@ -43,8 +43,8 @@ struct trace_otf2 {
     /*
      * Writes an archive of a trace to `directory`, which is made if it does not exist; `selection`
      * may be NULL. Replaces an archive that qmpi has written there; other files remain. On failure,
-     * sets *problem to a message with a hint, which the caller frees, or to NULL if memory is
-     * exhausted.
+     * returns false and sets *problem to a message with a hint, which the caller frees, or to NULL
+     * if memory is exhausted.
      */
     bool (*write)(const struct trace *trace, const char *directory,
                   const struct trace_cursor_selection *selection, char **problem);

@@ -17,8 +17,8 @@
 /* A trace: all processes of one run. */
 struct trace {
     char *path;
-    struct trace_process *processes; /* by rank; processes without a rank come last, ordered by
-                                        file */
+    /* Ordered by rank; processes without a rank come last, ordered by file. */
+    struct trace_process *processes;
     size_t process_count;
     int64_t base;    /* world time of the earliest event, in nanoseconds. `time` of events is
                         relative to it, and never negative */

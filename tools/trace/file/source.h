@@ -40,14 +40,15 @@ struct trace_source {
     struct trace_source_stream *streams;
     size_t stream_count;
     uint32_t fields[TRACE_KINDS_MAX];
-    uint64_t size;     /* size of the file */
-    uint64_t damaged;  /* number of bytes that are not in valid blocks, except `unfinished` of the
-                          process */
-    uint64_t lost;     /* number of events in damaged blocks at the ends of streams; cursors do not
-                          report these */
-    uint32_t unknown;  /* index of the function that stands for functions with a damaged definition;
-                          TRACE_NONE if none is needed */
-    int error;         /* errno if blocks could not be read, otherwise 0; accessed atomically */
+    uint64_t size;    /* size of the file */
+    uint64_t damaged; /* number of bytes that are not in valid blocks, except `unfinished` of the
+                         process */
+    uint64_t lost;    /* number of events in damaged blocks at the ends of streams; cursors do not
+                         report these */
+    uint32_t unknown; /* index of the function that stands for functions with a damaged definition;
+                         TRACE_NONE if none is needed */
+    int error; /* errno if the file could not be opened to read a block, otherwise 0; accessed
+                  atomically */
     bool is_exhausted; /* definitions were ignored, because they would need too much memory */
     bool lacks_zstd;   /* blocks were ignored, because libzstd is not available */
 };
@@ -68,8 +69,8 @@ struct trace_source_loaded {
 };
 
 /* Reads a block. `loaded` may contain an earlier block, whose memory is reused, and `scratch` is
- * temporary memory. Returns false if the block is damaged, memory is exhausted, or the file cannot
- * be opened; in the last case, sets `error` of the source. */
+ * temporary memory. Returns false if the block is damaged or has been replaced, memory is
+ * exhausted, or the file cannot be opened; in the last case, sets `error` of the source. */
 bool trace_source_load(const struct trace_source *source, const struct trace_source_block *block,
                        struct trace_source_loaded *loaded, struct trace_bytes *scratch);
 void trace_source_free_block(struct trace_source_loaded *loaded);

@@ -47,7 +47,7 @@ void trace_archive_close_events(struct trace_archive *archive);
 void trace_archive_abandon(struct trace_archive *archive);
 
 /* Returns whether there is room on the disk for the data of a thread that libotf2 still buffers. If
- * there is none, closing the file may crash. */
+ * there is no room, closing the file may crash. */
 bool trace_archive_has_room(const char *directory, uint64_t location);
 
 /* These functions open, write and close the definitions of threads, which are mapping tables and

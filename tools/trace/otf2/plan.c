@@ -137,7 +137,7 @@ static int compare_ranks(const void *a, const void *b)
                   second = other->rank < 0 ? INT64_MAX : other->rank;
     if (first != second)
         return first < second ? -1 : 1;
-    /* Ranks that have a part come first; those without a rank are ordered by location. */
+    /* Both have no rank. Those that have a part come first, ordered by location. */
     if (!one->part != !other->part)
         return one->part ? -1 : 1;
     return one->location < other->location ? -1 : one->location > other->location;
@@ -153,7 +153,8 @@ static bool add_rank(struct trace_plan *plan, size_t *room, struct trace_plan_ra
     return true;
 }
 
-/* Adds each member of a communicator once. All members with unknown ranks count as one. */
+/* Adds the members of a group that were not added yet. All members with unknown ranks count as
+ * one. */
 static void add_members(struct trace_plan *plan, size_t *room, struct trace_map *seen,
                         const int *group, int size)
 {

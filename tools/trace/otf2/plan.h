@@ -41,7 +41,8 @@ struct trace_plan_region {
 struct trace_plan_comm {
     const char *name;
     uint64_t parent_id;
-    uint32_t group;  /* the union of both groups for an intercommunicator */
+    /* Number in `groups`; for an intercommunicator, that of the union of both groups. */
+    uint32_t group;
     uint32_t parent; /* TRACE_NO_NUMBER if it is unknown */
     uint32_t number; /* number in the archive, where parents come first */
     bool is_self, has_events;
@@ -49,13 +50,13 @@ struct trace_plan_comm {
 
 struct trace_plan_window {
     const char *name;
-    uint32_t comm;
+    uint32_t comm; /* index in `comms`, or TRACE_NO_NUMBER */
     bool has_events;
 };
 
 struct trace_plan_file {
     uint32_t name; /* name of the file: an index of `file_names` */
-    uint32_t comm;
+    uint32_t comm; /* index in `comms`, or TRACE_NO_NUMBER */
 };
 
 struct trace_plan_place {

@@ -17,7 +17,8 @@ bool print_summary(FILE *stream, const struct trace_view *view);
 bool print_timeline(FILE *stream, const struct trace_view *view, int width, bool has_colours);
 
 /* Returns ranks as a list such as "0-3, 8", which the caller frees. `processes` says for each
- * process whether it is included; NULL if all are. */
+ * process whether it is included; NULL if all are. Returns "not known" if no included process has a
+ * rank. */
 char *print_rank_list(const struct trace *trace, const unsigned char *processes);
 
 #endif

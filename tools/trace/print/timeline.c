@@ -2,8 +2,8 @@
 /*
  * A timeline of a trace as text, with one line for each thread. Each column is an interval of time.
  * It shows a letter for the function in which the thread spent most of the interval, or '.' if this
- * was outside of MPI. The line below the threads shows the share of the time that all threads spent
- * in MPI, in tenths.
+ * was outside of MPI, or a space if the process had not begun or had ended. The line below the
+ * threads shows the share of the time that all threads spent in MPI, in tenths.
  */
 #define _GNU_SOURCE
 #include "tools/trace/print/print.h"

@@ -122,8 +122,9 @@ struct path_thread {
 };
 
 struct path_region {
-    uint64_t open;
-    double since, path;
+    uint64_t open; /* number of times that it has begun and not ended */
+    double since;  /* the largest clock of the process when the region began */
+    double path;   /* the result */
 };
 
 struct path_process {

@@ -23,8 +23,8 @@ struct trace_path_order {
     struct qmpi_table waiting; /* number of the awaited message or collective -> uint32_t, the first
                                   process that waits for it, plus 1 */
     size_t waiting_count;
-    /* Time of the earliest event at which a process waits, without firm processes (see
-     * trace_path_order_wait). */
+    /* Time of the earliest event at which a process that is not firm (see trace_path_order_wait)
+     * waits, or INT64_MAX if there is none. */
     int64_t earliest_waiting;
     bool failed; /* memory was exhausted */
 };
@@ -47,7 +47,7 @@ bool trace_path_order_next(struct trace_path_order *order, uint32_t *process);
  * Afterwards, trace_path_order_next returns the process again for the same event. A process gives
  * up waiting when the events of the others are so much later that the awaited event cannot come any
  * more; a firm process gives up only when no process can continue. Returns true if the process must
- * not wait, because the awaited event is not in the trace.
+ * not wait, because the awaited event is not in the trace or memory is exhausted.
  */
 bool trace_path_order_wait(struct trace_path_order *order, uint32_t process, uint64_t number,
                            bool is_firm);

@@ -558,7 +558,8 @@ static bool fill_windows(const struct trace_sums *sums, struct profile_result *r
     return rank->mpi != NULL;
 }
 
-/* Formats a time that is `more` seconds after `start`, which is in nanoseconds since the Epoch. */
+/* Formats the time that is `more` nanoseconds after `start`, which is in nanoseconds since the
+ * Epoch. */
 static char *format_time(int64_t start, double more, bool fraction)
 {
     struct tm parts;

@@ -2,8 +2,8 @@
 /*
  * The profile of one process, which is summed up while its events are read in order of time: times
  * and bytes of each kind of call. The events between enter and leave contain the bytes of a call,
- * which are added when the call ends. When a nonblocking operation completes, its bytes are added
- * to the call that began it. Times are in ticks of the process.
+ * which are added when the call ends. When a nonblocking receive, collective or file access
+ * completes, its bytes are added to the call that began it. Times are in ticks of the process.
  */
 #ifndef QMPI_TRACE_PROFILE_SUMS_H
 #define QMPI_TRACE_PROFILE_SUMS_H
@@ -98,7 +98,8 @@ void trace_sums_widen_windows(struct trace_sums_windows *windows, int doublings)
 
 enum { COMPLETED_MAX = 32 };
 
-/* A call that began nonblocking operations, to which their bytes are added. */
+/* A call that began nonblocking operations. Their bytes are added to the call when they complete.
+ */
 struct trace_sums_post {
     /* Indices of elements of arrays in struct trace_sums, or TRACE_NONE. */
     uint32_t function, site, comm;
@@ -130,8 +131,9 @@ struct trace_sums_call {
 struct trace_sums_thread {
     struct trace_sums_call *all;
     size_t depth, room;
-    uint32_t polled; /* the last site at which the thread polled */
-    uint64_t polled_at;
+    /* The site at which the thread polled last, as an index in `sites`, or TRACE_NONE. */
+    uint32_t polled;
+    uint64_t polled_at;          /* ticks at which that call ended */
     struct trace_event *changes; /* changes of regions, which take effect when the call ends */
     size_t change_count, change_room;
 };
@@ -146,7 +148,10 @@ struct trace_sums_region_set {
 };
 
 struct trace_sums_region {
-    uint64_t entries, open, since, time;
+    uint64_t entries; /* number of times that the region was begun */
+    uint64_t open;    /* number of times that it was begun and has not ended */
+    uint64_t since;   /* application time at which it was opened */
+    uint64_t time;    /* application time within it */
 };
 
 struct trace_sums {

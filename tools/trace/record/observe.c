@@ -86,11 +86,12 @@ static inline enum single_record single_record_of(const struct layer *layer, con
 }
 
 /*
- * From now on, calls that have events at their beginning are opened before they are carried out.
- * Otherwise, a call that fails would be opened when the error handler of the program makes its
- * first call. To record the events of the failed call, MPI must be queried about communicators and
- * datatypes. With MPI_THREAD_MULTIPLE, however, MPICH holds a lock while an error handler runs, and
- * ends the process if the same thread makes a call that needs this lock.
+ * With MPI_THREAD_MULTIPLE, calls that have events at their beginning are opened before they are
+ * carried out from now on. Without this, a call that fails would be opened only when the error
+ * handler of the program makes its first call. To record the events of the failed call, MPI must be
+ * queried about communicators and datatypes. At this thread level, however, MPICH holds a lock
+ * while an error handler runs, and ends the process if the same thread makes a call that needs this
+ * lock.
  */
 static void open_calls_early(struct layer *layer)
 {

@@ -88,9 +88,10 @@ void operation_hold(struct recorder *recorder, struct flight *flight, const QMPI
 void operation_complete_held(struct recorder *recorder, struct flight *flight,
                              const QMPIX_Call *call, uint64_t ticks);
 
-/* If a call has found all its requests incomplete, makes the record of the call and returns true.
- * The caller must then neither call operation_complete_held nor record the call otherwise. `times`
- * contains the begin and the end of the call. */
+/* If a call has found its requests incomplete, and one record suffices for them (between 1 and 255
+ * operations), makes the record of the call and returns true. The caller must then neither call
+ * operation_complete_held nor record the call otherwise. `times` contains the begin and the end of
+ * the call. */
 bool operation_put_tests(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                          const uint64_t times[2]);
 

@@ -108,7 +108,7 @@ void record_chunk_hand_over(struct record_pool *pool, struct record_chunk *chunk
 
 bool record_pool_is_filling(const struct record_pool *pool)
 {
-    enum { MANY = 32 }; /* this number of chunks fits into the processor's cache */
+    enum { MANY = 32 }; /* 2 MiB, which fit into the caches of most processors */
     const unsigned most = pool->most / 8 < MANY ? pool->most / 8 : MANY;
     return atomic_load(&pool->handed_over) >= most;
 }

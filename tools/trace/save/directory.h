@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The directory of a trace. An existing directory is replaced if it contains only files of a trace.
- * No other file is ever removed.
+ * The directory of a trace. The contents of an existing directory are replaced if all of its files
+ * have names of files of a trace. No other file is removed.
  */
 #ifndef QMPI_TOOL_TRACE_SAVE_DIRECTORY_H
 #define QMPI_TOOL_TRACE_SAVE_DIRECTORY_H
@@ -15,8 +15,8 @@ char *directory_check(const char *path);
 /* The results of directory_prepare. */
 enum directory_state {
     DIRECTORY_PREPARED,
-    DIRECTORY_TAKEN, /* it contains the trace of another program of this run (toolkit/run.h), or a
-                        trace that a program is writing */
+    DIRECTORY_TAKEN, /* it contains the trace of another program of this run (toolkit/run.h) or a
+                        trace that a program is writing, or another program is preparing it */
     DIRECTORY_FAILED
 };
 
@@ -26,8 +26,8 @@ enum directory_state {
  * Sets `*problem` to NULL or to a message, which the caller frees. */
 enum directory_state directory_prepare(const char *path, int *lock, char **problem);
 
-/* Returns whether the directory contains the trace of a program of this run that ended before this
- * process began. */
+/* Returns whether the directory contains a file of a trace that a program of this run wrote before
+ * this program began (tool_output_is_complete). */
 bool directory_is_complete(const char *path);
 
 /* Creates the directory if it does not exist, because it may have been created only on the node of

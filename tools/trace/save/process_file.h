@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Determines when the file of this process begins and ends. It begins in MPI_Init, or earlier if
- * the memory is full. It ends in MPI_Finalize, in MPI_Abort, at exit, or by a signal that can be
- * caught. This part also determines when a ring is written. The thread in write/writer.c writes the
- * file.
+ * Determines when the file of this process begins and ends. It begins in MPI_Init, earlier if the
+ * memory is full, or later if the program uses only sessions. It ends in MPI_Finalize or
+ * MPI_Session_finalize, in MPI_Abort, at exit, or by a signal that can be caught. This part also
+ * determines when a ring is written. The thread in write/writer.c writes the file.
  */
 #ifndef QMPI_TOOL_TRACE_SAVE_PROCESS_FILE_H
 #define QMPI_TOOL_TRACE_SAVE_PROCESS_FILE_H
@@ -37,7 +37,7 @@ void process_file_request_save(struct layer *layer);
 void process_file_watch_termination(void);
 
 /* Completes the file of this process, and ends recording. If the file was not begun, but something
- * was recorded, begins it now. Repeated calls do nothing. */
+ * was recorded and the layer is on, begins it now. Repeated calls do nothing. */
 void process_file_end(struct layer *layer, enum trace_process_end end);
 
 #endif

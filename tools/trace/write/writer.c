@@ -410,7 +410,8 @@ static void break_sequence(struct layer *layer, const struct record_chunk *chunk
         translator->sequence = UINT32_MAX;
 }
 
-/* With buffer=ring, drops the oldest chunks, so that there is room for new ones. */
+/* With buffer=ring, drops the chunks that are older than keep= says, and the oldest ones if there
+ * is too little room for new ones. */
 static void trim_ring(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;

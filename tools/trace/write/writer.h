@@ -2,8 +2,8 @@
 /*
  * The writer is a thread that takes the chunks that other threads have handed over, translates them
  * to events, and writes the events to the file of the process. It makes no MPI call and blocks all
- * signals. Unless buffer=ring is set, it also reads chunks that are not full once per second, so
- * that nearly all events of a process that is killed are in the file.
+ * signals. Unless buffer=ring is set, it also reads, once per second, the chunks that are not full,
+ * so that nearly all events of a process that is killed are in the file.
  */
 #ifndef QMPI_TOOL_TRACE_WRITE_WRITER_H
 #define QMPI_TOOL_TRACE_WRITE_WRITER_H
