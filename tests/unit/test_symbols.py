@@ -85,7 +85,7 @@ def test_no_table_of_addresses_is_needed(tmp_path):
 
 
 @pytest.mark.parametrize("version", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gz"])
-def test_every_version_of_debug_information_is_read(tmp_path, version):
+def test_dwarf_3_to_5_and_compressed_debug_information_are_read(tmp_path, version):
     program = compile_program(tmp_path, "c", "-g", version)
     assert resolve(callers(program)) == expected(tmp_path, "c")
 
@@ -170,7 +170,7 @@ def test_addresses_without_information_stay_unknown(tmp_path):
     assert resolve(frames) == [("-", "-", 0)] * len(frames)
 
 
-def test_no_server_is_ever_asked(tmp_path):
+def test_no_server_is_asked_for_debug_information(tmp_path):
     asked = []
     server = socket.create_server(("127.0.0.1", 0))
     server.settimeout(30)

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Return the next number of xorshift64*: any number, or one below `limit`. The state must not be 0.
- */
+/* Return the next number of xorshift64*: any number, or one below `limit`. Neither the state nor
+ * `limit` may be 0. */
 uint64_t random_next(uint64_t *state);
 uint64_t random_under(uint64_t *state, uint64_t limit);
 
