@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the commands of many documents as they stand, in order, against an installed qmpi. Also checks links and
+"""Runs the commands of many documents unchanged and in order, against an installed qmpi. Also checks links and
 tables."""
 import fnmatch
 import os

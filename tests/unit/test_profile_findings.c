@@ -436,7 +436,8 @@ static void ranks_that_are_not_listed_are_counted_too(void **state)
     profile_result_free(result);
 }
 
-/* If no late peer stands out by its waits or its work, the finding only tells their number. */
+/* If no late peer stands out by its waits or its work, the finding only tells the number of late
+ * peers. */
 static void of_several_late_peers_none_is_named(void **state)
 {
     (void)state;

@@ -508,7 +508,7 @@ static void short_waits_of_the_rank_that_waits_longest_are_kept(void **state)
     profile_result_free(result);
 }
 
-/* Neither ranks without calls nor the number of listed ranks have an influence. */
+/* The callers depend neither on ranks without calls nor on whether the result lists every rank. */
 static void callers_do_not_depend_on_the_listed_ranks(void **state)
 {
     (void)state;

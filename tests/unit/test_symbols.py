@@ -79,7 +79,7 @@ def test_a_source_that_was_compiled_by_a_relative_path_is_named_in_full(tmp_path
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 def test_no_table_of_addresses_is_needed(tmp_path):
-    """clang does not write the table from which the compilation unit of an address can be found."""
+    """By default, clang does not write the table from which the compilation unit of an address can be found."""
     program = compile_program(tmp_path, "c", "-g", "-O1", compiler="clang")
     assert resolve(callers(program)) == expected(tmp_path, "c")
 

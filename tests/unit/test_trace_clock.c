@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the conversion of ticks to world time: it is exact to a nanosecond over days, the time
- * never decreases with the ticks, the conversion can be reversed, and the stated bound is right.
+ * Tests the conversion of ticks to world time: over days, its error is at most about half a
+ * nanosecond, the time never decreases with the ticks, the conversion can be reversed, and the
+ * stated bound is right.
  */
 #include "trace_random.h"
 
@@ -21,7 +22,7 @@ static void times_over_two_weeks_are_exact(void **unused)
     (void)unused;
     const uint64_t week = UINT64_C(7) * 24 * 3600 * 1000000000;
     const uint64_t ticks =
-        week / 10 * 29 + 12345; /* 2.9 GHz and a few ticks, so that divisions leave a rest */
+        week / 10 * 29 + 12345; /* 2.9 GHz and a few ticks, so that divisions leave a remainder */
     struct trace_clock_point points[] = {{1000, 5000, 1},
                                          {1000 + ticks, (int64_t)(5000 + week), 1}};
     struct trace_process process = {.points = points, .point_count = 2, .tick = 9};

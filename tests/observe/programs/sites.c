@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI from stacks of many kinds, which the arguments select. It is compiled with different
- * options, because stack frames depend on them. test_sites.py expects these names of functions.
+ * Calls MPI from stacks of many kinds, which the arguments select. The program is compiled with
+ * different options, because stack frames depend on them. test_sites.py expects these names of
+ * functions.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
