@@ -29,8 +29,8 @@ static int run(char **argv)
     return fail(argv[0]);
 }
 
-/* Delivers `signal` to the program unless it is 0, and lets the program continue until it stops
- * again or ends. */
+/* Lets the program continue until it ends or stops again, which it does after one instruction if
+ * `counting` is true. First delivers `signal` to the program, unless `signal` is 0. */
 static bool resume(pid_t program, bool counting, int signal, int *status)
 {
     return ptrace(counting ? PTRACE_SINGLESTEP : PTRACE_CONT, program, NULL, (long)signal) == 0 &&

@@ -8,8 +8,8 @@ Loading pytest takes as long as running a short test file. pytest_file.py, which
 test file, asks for a copy through the socket that QMPI_TEST_SERVER names, and ends as the copy ends. A copy
 has the arguments, the environment, the folder and the standard streams of pytest_file.py, and its
 own process group. The server ends this group if pytest_file.py ends before the copy, for example
-because Meson ends it after a timeout. When COMMAND has ended, the server ends all copies, and itself
-with the same status.
+because Meson ends it after a timeout. When COMMAND has ended, the server ends all copies. It then
+ends itself with the status of COMMAND.
 """
 import contextlib
 import ctypes
@@ -25,7 +25,7 @@ import sys
 import time
 
 PR_SET_PDEATHSIG = 1
-SECONDS = 5  # the time for a copy to end its jobs and to remove its files
+SECONDS = 5  # the time for a copy to end its jobs and to remove its files; also the timeout of a connection
 # Modules that test files use, besides pytest itself.
 MODULES = ("atexit", "collections", "contextlib", "csv", "dataclasses", "fcntl", "functools", "hashlib", "io",
            "json", "jsonschema", "pathlib", "platform", "random", "re", "resource", "selectors", "shlex", "shutil",
@@ -45,7 +45,7 @@ class Server:
     def __init__(self):
         self.handlers = {number: signal.getsignal(number)
                          for number in (signal.SIGCHLD, signal.SIGHUP, signal.SIGINT, signal.SIGTERM)}
-        self.copies = {}  # by process: the connection to pytest_file.py, or None if that has ended
+        self.copies = {}  # by process: the connection to pytest_file.py, or None if pytest_file.py has ended
         self.deadlines = {}  # by process: the time at which a copy that should end is killed
         self.selector = selectors.DefaultSelector()
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -9,8 +9,8 @@ log of each folder's tests (testlog.json, and the names in tests.list), the prob
 is one failure, and the parts that were skipped as a whole, each with the number of its tests in
 front: `12 part: why`. If a test crashed, ran out of time or reported fewer points than it announced,
 and none of its points failed, this is one failure; so is a test that should have run and did not.
-The comments that follow a failed point of a TAP report explain the failure. They are printed with the
-point, because Meson shows them nowhere.
+The comments that follow a failed point of a TAP report explain the failure. Their first COMMENTS_SHOWN lines
+are printed with the point, because Meson shows them nowhere.
 """
 import json
 import re

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The interface of the generated entries.c: the predefined handles and constants that both this MPI
- * library and the standard ABI have. */
+ * library and the standard ABI declare. */
 #ifndef TESTS_ABI_ENTRIES_H
 #define TESTS_ABI_ENTRIES_H
 

@@ -152,7 +152,7 @@ def test_a_tool_for_the_abi_declares_conflicts_and_gets_error_classes_of_the_abi
 
 
 @pytest.mark.parametrize("name", ["count", "log", "profile", "trace"])
-def test_bundled_tools_refer_only_to_functions_that_convert(name):
+def test_bundled_tools_refer_only_to_functions_that_convert_or_need_no_conversion(name):
     tool = BUNDLED_TOOLS / f"{name}.so"
     listing = subprocess.run(["nm", "-D", "--undefined-only", tool], check=True, capture_output=True,
                              text=True).stdout

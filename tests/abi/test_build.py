@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tests that the build for the standard ABI compiles. Other parts of ./check test such a build only with the MPI
-libraries of a newer release. Files that every build compiles for the standard ABI are left out."""
+libraries of a newer release of Debian, which have this ABI. Files that every build compiles for the standard ABI
+are left out."""
 import json
 import os
 import subprocess

@@ -60,7 +60,7 @@ class Browser:
 
     def open(self, path, until="[data-ready]", **settings):
         """Opens a file. Unless scripts are off, waits at most a minute until an element matches `until`. Returns the
-        milliseconds that the page says it took, or None if it does not say this."""
+        milliseconds that the page says it took, or None if the page does not say this or is not ready."""
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")

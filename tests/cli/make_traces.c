@@ -372,7 +372,8 @@ static void gather_by_hand(int iteration)
 {
     for (int r = ranks - 1; r > 0; r--) {
         call(r, SEND);
-        if (r == off && iteration == 4) { /* the message is sent while recording is off */
+        if (r == off && iteration == 4) {
+            /* The call that sends the message lies between TRACE_OFF and TRACE_ON. */
             leave(r);
             put_request(r, TRACE_OFF, TRACE_NO_REQUEST);
             put_request(r, TRACE_ON, TRACE_NO_REQUEST);

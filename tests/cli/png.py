@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Makes the PNG files of screenshots small: with a palette of 256 colours, they take a third of the size."""
+"""Makes the PNG files of screenshots small: with a palette of 256 colours, they take about a third of the size."""
 import collections
 import struct
 import zlib

@@ -103,7 +103,7 @@ def test_the_build_of_a_project_gives_a_hint_if_it_finds_no_qmpi(tmp_path):
 
 @pytest.fixture(scope="module")
 def project(prefix, tmp_path_factory):
-    """Builds a tool against a copy of the installation, which other tests do not use."""
+    """Builds a tool against its own copy of the installation, in which the tool can be installed."""
     folder = tmp_path_factory.mktemp("project")
     shutil.copytree(prefix, folder / "prefix", symlinks=True)
     qmpi("new", "mine", cwd=folder)

@@ -314,7 +314,7 @@ def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
         checked = qmpi("check", "-t", stack)
         lines = [line for line in checked.stdout.splitlines() if line.startswith("layers ")]
         assert lines[0].startswith(words) and "@preload=no" in lines[0]
-        # the first layer is listed again as layer 4, so it forms a second pair
+        # the tool of layer 1 is also layer 4, so layers 3 and 4 form a second pair
         assert len(lines) == (1 if "@" in stack else 2)
         assert f"note   {words}" in qmpi("doctor", "-t", stack).stdout
     assert "both replace" not in qmpi("check", "-t", f"{one}:{third}:{one}").stdout

@@ -219,7 +219,7 @@ def test_figures_that_older_files_lack_are_unknown_and_not_zero(tmp_path):
 def test_files_of_single_processes_are_runs(tmp_path):
     for name in ("crash.0.json", "crash.1.json", "crash.2.json"):
         document = read(name)
-        # these files began so soon after the others that they could belong to the same run
+        # these processes began so soon after the others that they could belong to the same run
         document["begin"] = "2024-05-16T07:30:20Z"
         (tmp_path / name).write_text(json.dumps(document))
     first = ["crash.0.json", "crash.1.json"]

@@ -34,7 +34,7 @@ def make_page(path, *files, options=()):
 
 def run_planted(folder, case, kind, program=PROGRAMS / "tools_planted"):
     """Runs a program, at most RUNS times, until its planted problem is the first finding of the profile. Returns the
-    file."""
+    file of the profile."""
     for _ in range(RUNS):
         result = run_mpi(program, case, cwd=folder, tools="trace,format=own,sites=yes",
                          env={"QMPI_TOOL_PATH": TOOL_PATH})

@@ -433,7 +433,8 @@ def test_merge_reads_parts_of_one_run(good, messages, tmp_path):
           "-o", tmp_path / "parts")
     trace("merge", "-o", tmp_path / "whole", good)
     assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
-    # Messages name the real file instead of the link, and the directory of the links is removed.
+    # merge makes a directory with links to the parts. Messages name the file instead of the link, and the directory
+    # is removed.
     path = tmp_path / "node3" / "rank-3.qtrace"
     whole = bytearray(path.read_bytes())
     whole[len(whole) // 2] ^= 1

@@ -177,7 +177,7 @@ def test_the_memory_that_each_layer_adds_is_noted():
     assert lower == ("layer 2 (wrong) adds memory: 2000 bytes at the end, most in MPI_Comm_rank (2000 bytes in 2 "
                      "calls, 1000 bytes each)")
     [upper] = [note for note in notes(result) if "layer 1 (alpha) adds memory" in note]
-    assert re.fullmatch(r"layer 1 \(alpha\) adds memory: \d+ bytes at the end", upper)  # its storage, in init
+    assert re.fullmatch(r"layer 1 \(alpha\) adds memory: \d+ bytes at the end", upper)  # alpha's storage
 
 
 def test_the_thread_level_that_a_layer_needs_is_noted():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs the commands of many documents as they stand, in order, against an installed qmpi. Also checks links and
+"""Runs the commands of many documents unchanged and in order, against an installed qmpi. Also checks links and
 tables."""
 import fnmatch
 import os
@@ -34,7 +34,7 @@ def prefix(tmp_path_factory):
 
 @pytest.fixture
 def reader(prefix, tmp_path):
-    """Returns the environment of somebody who has installed qmpi, with an empty home folder. In this environment,
+    """Returns the environment of somebody who has installed qmpi. The home folder is tmp_path. In this environment,
     waiting ranks yield their processors."""
     package = next(prefix.rglob("qmpi.pc")).parent
     environment = clean_environment()
@@ -130,8 +130,8 @@ def test_every_command_of_the_examples_readme_builds_its_example(reader, tmp_pat
     assert (tmp_path / "who.so").exists()
 
 
-# Every command of these pages runs. The commands find a program ./app, its source app.c, and the build
-# under the names that the pages give it.
+# Every command of these pages runs, except those in NOT_RUN. The commands find a program ./app, its source app.c,
+# and the build under the names that the pages give it.
 @pytest.mark.parametrize("page", [
     "docs/run/README.md", "docs/run/programs.md", "docs/run/trace.md", "docs/site/README.md", "docs/write/README.md",
     "docs/write/mpich-qmpi.md", "docs/write/mpi_t.md", "docs/write/observers.md", *(f"tools/{tool}/README.md" for tool in ("count", "empty", "profile"))])

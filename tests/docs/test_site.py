@@ -126,7 +126,7 @@ def test_the_page_begins_with_the_number_of_builds():
 
 def test_the_shell_commands_of_the_page_set_up_a_stack_for_every_job(prefix, site, tmp_path):
     """Runs the shell commands of the page except those that build qmpi. The prefix is that of this installation, and
-    files are written in tmp_path."""
+    tmp_path takes the place of /dev/shm."""
     text = PAGE.read_text()
     blocks = [re.sub(r"(?m)^   ", "", block) for block in re.findall(r"(?ms)^ *```sh\n(.*?)^ *```", text)]
     blocks = [block for block in blocks if "meson" not in block]  # another build: tests/cli/test_side_by_side.py

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each call of a program is observed once, in order, and with the right values."""
+"""Each call of a program is observed once, with the right values and, in programs without threads, in order."""
 import pytest
 
 from observe_support import OBSERVE_PROGRAMS, check_program, check_unordered, completed, observe_program, read
@@ -70,7 +70,7 @@ def test_accesses_to_files_are_observed(tmp_path):
     check_program("observe_files", tmp_path)
 
 
-def test_world_ranks_in_communicators_that_are_created_in_many_ways(tmp_path, monkeypatch):
+def test_world_ranks_are_known_in_communicators_that_are_created_in_many_ways(tmp_path, monkeypatch):
     monkeypatch.delenv("MPIR_CVAR_NOLOCAL")  # one of the communicators consists of the ranks of a node
     check_program("observe_communicators", tmp_path, ranks=3, more=",ranks=yes")
 

@@ -30,8 +30,8 @@ def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spa
 def run_skewed(clocks, nodes=None, program="calls", steps=("init", "comm_rank", "finalize"), **kwargs):
     """Runs a job whose ranks have the clocks [(nanoseconds, ppm)]. Returns the result, and a function
     that reads moments from a trace: {(phase, rank): [(before, after, time, bound)]}. `before` and
-    `after` are times of rank 0's clock, between which the moment was; libqmpi returned `time`, and
-    `bound` for its error."""
+    `after` are times of rank 0's clock, between which the moment was. libqmpi returned `time` for
+    the moment, and `bound` as the largest possible error of this time."""
     since = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": since,
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}

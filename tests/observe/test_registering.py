@@ -94,7 +94,7 @@ def test_layers_of_one_tool_may_observe_different_functions():
 # ---- The word ------------------------------------------------------------------------------------
 
 
-def test_the_word_comes_back_also_from_calls_within_calls():
+def test_after_gets_the_word_that_before_has_stored_also_if_calls_are_nested():
     result = succeed("word", "init", "barrier", "barrier", "comm_rank", "finalize")
     assert notes_of(result, "word") == ["word 1 lost 0 dirty 0 without caller 0 nested 2"]
 

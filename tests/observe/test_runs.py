@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One interceptor calls the callbacks of all observers in a run of adjacent observers. For the observers,
-this must make no difference.
+"""One interceptor calls the callbacks of all observers in a run of at most ten adjacent observers. For the
+observers, this must make no difference.
 
 The tests compare the callbacks in random stacks of observers with a model in which each layer calls
 the next one. There are layers of other kinds between some of the observers.

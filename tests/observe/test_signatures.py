@@ -49,4 +49,4 @@ def test_signatures_are_equal_if_and_only_if_sequences_are_equal(ranks, tools):
 
 def test_memory_does_not_grow():
     growth, = [int(line.split()[1]) for line in run_signatures("grow").stdout.splitlines()]
-    assert growth < 8, "bytes for each two datatypes"
+    assert growth < 8, "bytes for each pair of datatypes"

@@ -103,7 +103,7 @@ def test_the_time_includes_the_layers_below_the_run():
             assert shortest(seen[layer][1]) >= IN_NANOSECONDS, lower
 
 
-def test_an_interceptor_of_the_layer_itself_is_in_its_time():
+def test_the_time_includes_an_interceptor_of_the_layer_itself():
     seen = run_timed("timed,time=yes", f"timed,time=yes,intercept={LONG}", "timed,time=yes")
     assert shortest(seen[1][1]) >= IN_NANOSECONDS and shortest(seen[2][1]) >= IN_NANOSECONDS
     assert shortest(seen[3][1]) < IN_NANOSECONDS

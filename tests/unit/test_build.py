@@ -24,7 +24,7 @@ def test_the_tests_are_built_before_they_run():
     assert set(inputs("meson-test-prereq")) <= set(inputs("test"))
 
 
-def test_no_command_line_has_the_prefix_or_the_version():
+def test_no_macro_on_a_command_line_contains_the_prefix_or_the_version():
     """Otherwise, a change of either would cause all files to be compiled again."""
     options = json.loads((BUILD / "meson-info/intro-buildoptions.json").read_text(encoding="utf-8"))
     prefix = next(option["value"] for option in options if option["name"] == "prefix")

@@ -10,7 +10,8 @@
 
 qmpi_function *qmpi_pmpi_functions[QMPI_FUNCTION_COUNT]; /* The test makes no calls of MPI. */
 
-/* Sets the clock as if it had been started `nanoseconds` ago, which were `ticks` of the counter. */
+/* Sets the clock as if it had been started `nanoseconds` ago, that is, `ticks` of the counter ago.
+ */
 static void begin_earlier(uint64_t nanoseconds, uint64_t ticks)
 {
     const struct qmpi_clock_moment now = read_both_clocks();

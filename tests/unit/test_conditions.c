@@ -30,8 +30,8 @@ static const struct qmpi_tool_entry *parse(const char *text)
     return &list.entries[0];
 }
 
-/* Asserts that `unmet` is the first condition that does not hold, or that all hold if it is NULL.
- */
+/* Asserts that `unmet` is the first condition that does not hold or, if `unmet` is NULL, that all
+ * conditions hold. */
 static void assert_unmet(const char *text, const struct qmpi_condition_place *place,
                          const char *unmet)
 {
@@ -51,7 +51,7 @@ static void ranks_are_compared_with_the_set(void **state)
     (void)state;
     assert_unmet("a,@ranks=0-3;5", &rank_5, NULL);
     assert_unmet("a,@ranks=0-3", &rank_5, "@ranks=0-3");
-    assert_unmet("a,@ranks=0-3", &nowhere, NULL); /* unknown */
+    assert_unmet("a,@ranks=0-3", &nowhere, NULL); /* The rank is unknown. */
 }
 
 static void all_values_of_a_condition_must_hold(void **state)
@@ -121,7 +121,7 @@ static void the_program_of_this_process_is_known(void **state)
 }
 
 /* A tool whose wrappers communicate must be in the stack of every rank, so its entry must not have
- * such a condition. */
+ * a condition that may hold on some ranks only. */
 static void conditions_that_may_differ_between_ranks_are_refused(void **state)
 {
     static const char *const varying[] = {"@ranks", "@nodes", "@program", "@if-env"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the reader of library files. It reads a good file correctly, refuses a wrong file with a
+ * Tests that the reader of library files reads a good file correctly, refuses a wrong file with a
  * reason, and never crashes on a damaged file. The good file is libqmpi itself.
  */
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@ static const char *library_path;
 static char *library;
 static size_t library_size;
 
-/* The damaged file. It is in memory, and is opened by its path in /proc. */
+/* A file with damaged or other content. It is in memory, and is opened by its path in /proc. */
 static int scratch;
 static char scratch_path[64];
 
@@ -228,8 +228,8 @@ static void a_library_cut_short_anywhere_is_refused(void **state)
     (void)state;
     enum { STEPS = 3000 };
     write_scratch(library, library_size);
-    /* Tries every length near both ends, and STEPS lengths in between. The longest comes first, so
-     * that each one needs only one call of ftruncate. */
+    /* Tries every length near both ends, and at most STEPS lengths in between. The longest comes
+     * first, so that each one needs only one call of ftruncate. */
     const size_t step = library_size / STEPS + 1;
     for (size_t size = library_size - 1;; size--) {
         assert_int_equal(ftruncate(scratch, (off_t)size), 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests that a forked child, which walks over the loaded objects by reading the loader's list
- * itself, finds the same objects as dl_iterate_phdr in the parent. The objects include a copy of a
- * library, as libqmpi makes it; the copied library is cmocka.
+ * itself, finds all objects that dl_iterate_phdr finds in the parent. The objects include a copy of
+ * a library, as libqmpi makes it; the copied library is cmocka.
  */
 #define _GNU_SOURCE
 #include "unit.h"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tests the order of the folders: what a file includes lies in its own folder or on a lower floor.
 
-The floors are those of the table in docs/how-it-works.md. From another folder, files include only one header: the one
-that has the name of its folder or, in a part of a tool, the name of the tool. Headers for assembly code are
+The floors are those of the table in docs/how-it-works.md. Of another folder, a file may include only one header: the
+one with the name of that folder or, in a part of a tool, the name of the tool. Headers for assembly code are
 exceptions. Files may not include each other in a circle, even within a folder. The files of a folder may not call each
 other in a circle either. Code that depends on the processor is in folders `arch/`.
 
@@ -66,7 +66,7 @@ def find(path, name):
     for place in [prefix + name for prefix in PREFIXES]:
         if (SOURCE / place).exists():
             return place
-    raise AssertionError(f"{path} includes {name}, which is not named by its folder")
+    raise AssertionError(f"{path} includes {name}: write its path from src, lib or the top folder")
 
 
 def read_includes():
@@ -200,8 +200,8 @@ def test_the_processor_is_named_in_folders_of_its_own():
     assert not found, "\n" + "\n".join(found)
 
 
-# Tests of code that depends on the processor, and tests with paths that contain the name of a processor.
-# Folders named aarch64, litmus (whose names are those of memory models) and fuzz are not searched.
+# Tests of code that depends on the processor, and tests that mention such a path as /usr/lib/x86_64-linux-gnu.
+# Folders named aarch64, fuzz and litmus (where files are named after memory models, such as x86) are not searched.
 TESTS_OF_THE_PROCESSOR = {
     "bench/measure.py", "bench/processors", "tests/cli/test_doctor.py", "tests/cli/test_preload.py",
     "tests/observe/observe_support.py", "tests/observe/test_clock.py",
@@ -214,7 +214,7 @@ PROCESSOR_IN_TESTS = re.compile(r"(?i:x86)|amd64|aarch64|arm64|\bR_[A-Z\d]+_\d*[
 
 
 def test_few_tests_name_the_processor():
-    """Checks that only the listed tests contain the name of a processor."""
+    """Checks that the listed files, and no others, name a processor or its registers or instructions."""
     found = set()
     for root in "tests", "bench":
         for path in (SOURCE / root).rglob("*"):

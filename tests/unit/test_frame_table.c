@@ -169,7 +169,7 @@ static void functions_whose_return_address_was_pushed_have_rules(void **unused)
 /* ---- Other records --------------------------------------------------------------------------- */
 
 /* Writes a common record with an augmentation of three letters and a record for a function of 64
- * bytes with these instructions. */
+ * bytes with these instructions. Returns the size of both records. */
 static size_t write_records(unsigned char *bytes, const char *letters, unsigned char ra,
                             const char *instructions, size_t length)
 {
@@ -259,7 +259,8 @@ static void features_of_another_processor_are_not_supported(void **unused)
     assert_int_equal(READ_WRITTEN(&x86_64, "zRL", 16, "\x0c\x07\x10").base, QMPI_FRAME_UNKNOWN);
 }
 
-/* Whatever value a byte has, nothing outside the bytes is read. The sanitizers check this. */
+/* Sets each byte to 16 values, and cuts the records short. Nothing outside the bytes may be read,
+ * which the sanitizers check. */
 static void damage_records(const unsigned char *original, size_t size, size_t place)
 {
     unsigned char bytes[sizeof signed_bytes];

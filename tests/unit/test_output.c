@@ -443,7 +443,7 @@ static void a_child_that_detaches_itself_does_not_hold_stderr_open(void **state)
 {
     (void)state;
     assert_int_equal(pipe(lifeline), 0);
-    assert_string_equal(stderr_of(detach), ""); /* Otherwise, this call does not return. */
+    assert_string_equal(stderr_of(detach), ""); /* Otherwise, stderr_of() waits forever. */
     close(lifeline[0]);
     close(lifeline[1]);
 }

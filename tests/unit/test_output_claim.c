@@ -17,7 +17,7 @@
 
 static char folder[] = "/tmp/qmpi-output-claim-XXXXXX";
 
-enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 }; /* seconds ago */
+enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 }; /* seconds before now */
 
 /* The run began before this process, as if a script had started several programs. */
 static int enter(void **state)

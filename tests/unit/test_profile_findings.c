@@ -396,7 +396,7 @@ static void waits_of_all_ranks_are_found_without_a_list_of_ranks(void **state)
     profile_result_free(result);
 }
 
-/* If another rank is last in each call, the finding names none of them as the last one. */
+/* If the rank that is last changes from call to call, the finding names no rank as the last one. */
 static void no_rank_is_named_if_the_last_one_changes(void **state)
 {
     (void)state;
@@ -436,7 +436,8 @@ static void ranks_that_are_not_listed_are_counted_too(void **state)
     profile_result_free(result);
 }
 
-/* If no late peer stands out by its waits or its work, the finding only tells their number. */
+/* If no late peer stands out by its waits or its work, the finding only tells the number of late
+ * peers. */
 static void of_several_late_peers_none_is_named(void **state)
 {
     (void)state;

@@ -53,7 +53,7 @@ static int digit_of(char character)
     return found ? (int)(found - digits) : -1;
 }
 
-/* Decodes base64 in place. Returns the length, or -1 if it is invalid. */
+/* Decodes base64 in place. Returns the length of the data, or -1 if the text is invalid. */
 static long decode(char *text)
 {
     long length = 0, digits = 0, padding = 0;

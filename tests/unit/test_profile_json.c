@@ -245,7 +245,7 @@ static void unknown_members_are_passed_over(void **state)
 
 /* ---- Invalid documents ----------------------------------------------------------------------- */
 
-/* Returns the object or array of the full sample at a pointer such as "functions/0/time". */
+/* Returns the object or array in `document` at a pointer such as "functions/0/time". */
 static json_t *at(json_t *document, const char *pointer)
 {
     char *copy = strdup(pointer), *rest = copy, *step;

@@ -57,7 +57,8 @@ static void add_region(struct profile_result *result, const char *name, double s
     }
 }
 
-/* Adds a call site with two frames. `function`, which may be NULL, is that of the first frame. */
+/* Adds a call site with two frames. `offset` is that of the second frame; `function`, which may be
+ * NULL, is that of the first one. */
 static void add_callsite(struct profile_result *result, uint64_t offset, const char *function)
 {
     result->callsites = qmpi_allocate(1, sizeof *result->callsites);
@@ -139,8 +140,8 @@ static void merging_in_a_tree_gives_the_same_result_as_in_a_line(void **state)
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
 
-/* Makes the result of a rank whose calls of MPI_Test take `seconds`. If this is 0, the rank does
- * not call MPI_Test. */
+/* Makes the result of a rank whose calls of MPI_Test take `seconds`. If `seconds` is 0, the rank
+ * does not call MPI_Test. */
 static struct profile_result *make_caller(int rank, double seconds)
 {
     struct profile_result *result = sample_single(rank, 1, NULL);
@@ -156,7 +157,8 @@ static struct profile_result *make_caller(int rank, double seconds)
     return result;
 }
 
-/* Merges the results of ranks with the times in `seconds` in a tree. */
+/* Merges in a tree the results of `count` ranks, of which `first` is the lowest. `seconds` has the
+ * times of all ranks from 0 on. */
 static struct profile_result *merge_tree(const double *seconds, int first, int count)
 {
     if (count == 1)
@@ -235,7 +237,7 @@ static void ranks_without_calls_are_listed_with_zero(void **state)
     struct profile_result *result = merge_tree(seconds, 0, 5);
     assert_listed(&find_test(result)->by_rank, seconds, all, 5);
     assert_int_equal(find_test(result)->ranks, 2);
-    /* All ranks but rank 0 called MPI_Recv; its list contains rank 0, too. */
+    /* All ranks but rank 0 called MPI_Recv. The list of MPI_Recv contains rank 0, too. */
     assert_int_equal(find(result->functions, result->function_count, "MPI_Recv")->by_rank.count, 5);
     profile_result_free(result);
 }
@@ -415,7 +417,7 @@ static void without_memory_the_result_stays_as_it_was(void **state)
         free(after);
         profile_result_free(into);
     }
-    /* The merge makes 20 allocations: for ten arrays, for the calls by rank and the callers of
+    /* The merge calls realloc 20 times: for ten arrays, for the calls by rank and the callers of
      * three functions and of a call site, and for the functions and nodes of region x. */
     assert_int_equal(failures, 20);
 }
@@ -479,7 +481,7 @@ static void of_many_waits_the_longest_are_kept_unless_all_are_wanted(void **stat
 }
 
 /* Each wait of rank LONGEST is shorter than those of the other ranks, but the rank waits
- * longest in total. Its waits are less than half of those that are kept, so that none of them is
+ * longest in total. Its waits are fewer than half of those that are kept, so that none of them is
  * left out. */
 static void short_waits_of_the_rank_that_waits_longest_are_kept(void **state)
 {
@@ -506,7 +508,7 @@ static void short_waits_of_the_rank_that_waits_longest_are_kept(void **state)
     profile_result_free(result);
 }
 
-/* Neither ranks without calls nor the number of listed ranks have an influence. */
+/* The callers depend neither on ranks without calls nor on whether the result lists every rank. */
 static void callers_do_not_depend_on_the_listed_ranks(void **state)
 {
     (void)state;
@@ -530,8 +532,8 @@ static void callers_do_not_depend_on_the_listed_ranks(void **state)
     }
 }
 
-/* Makes the result of a rank that spends `seconds` between two call sites. If this is 0, the result
- * does not list these call sites. */
+/* Makes the result of a rank that spends `seconds` between two call sites. If `seconds` is 0, the
+ * result does not list these call sites. */
 static struct profile_result *make_outside(int rank, double seconds)
 {
     struct profile_result *result = sample_single(rank, 1, "exit");

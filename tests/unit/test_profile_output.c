@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that files appear complete or not at all. */
+/* Tests that regular files appear complete or not at all, and that pipes are written directly. */
 #define _GNU_SOURCE
 #include "unit.h"
 

@@ -90,7 +90,7 @@ static void one_rank_works_and_the_others_wait(void **state)
     assert_startup((const char *const[]){"mmmmmmmmmmw", "mmmmmmmmmmw", "wwwwwwwwwww"}, 2, 10);
 }
 
-static void parts_of_windows_at_the_begin_and_the_end_count(void **state)
+static void parts_of_windows_at_the_beginning_and_the_end_count(void **state)
 {
     (void)state;
     assert_startup((const char *const[]){"wwwwwwwwwww", "4mmmmmmmmm5w", "4mmmmmmmmm3w"}, 0, 9.7);
@@ -148,7 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rank_works_and_the_others_wait),
-        cmocka_unit_test(parts_of_windows_at_the_begin_and_the_end_count),
+        cmocka_unit_test(parts_of_windows_at_the_beginning_and_the_end_count),
         cmocka_unit_test(a_short_interruption_does_not_end_the_finding),
         cmocka_unit_test(short_late_or_unclear_waiting_is_no_finding),
         cmocka_unit_test(waiting_in_mpi_init_or_in_many_short_calls_is_no_finding),

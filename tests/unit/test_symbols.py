@@ -79,13 +79,13 @@ def test_a_source_that_was_compiled_by_a_relative_path_is_named_in_full(tmp_path
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 def test_no_table_of_addresses_is_needed(tmp_path):
-    """clang does not write the table from which the compilation unit of an address can be found."""
+    """By default, clang does not write the table from which the compilation unit of an address can be found."""
     program = compile_program(tmp_path, "c", "-g", "-O1", compiler="clang")
     assert resolve(callers(program)) == expected(tmp_path, "c")
 
 
 @pytest.mark.parametrize("version", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gz"])
-def test_every_version_of_debug_information_is_read(tmp_path, version):
+def test_dwarf_3_to_5_and_compressed_debug_information_are_read(tmp_path, version):
     program = compile_program(tmp_path, "c", "-g", version)
     assert resolve(callers(program)) == expected(tmp_path, "c")
 
@@ -170,7 +170,7 @@ def test_addresses_without_information_stay_unknown(tmp_path):
     assert resolve(frames) == [("-", "-", 0)] * len(frames)
 
 
-def test_no_server_is_ever_asked(tmp_path):
+def test_no_server_is_asked_for_debug_information(tmp_path):
     asked = []
     server = socket.create_server(("127.0.0.1", 0))
     server.settimeout(30)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the files of traces. A file is read exactly as it was written. A file that is cut anywhere
- * is read up to that place. Damage is detected, and intact parts are still read.
+ * Tests the files of traces. A file is read exactly as it was written. A file that is cut
+ * anywhere behind its first 8 bytes is read up to that place. Damage is detected, and intact parts
+ * are still read.
  */
 #define _GNU_SOURCE
 #include "trace_random.h"

@@ -272,7 +272,7 @@ def test_ranks_keep_their_numbers_if_others_are_missing_or_outside(tmp_path):
     assert {rank: kinds(its) for rank, its in events.items() if rank != "MPI Rank 2"} == dict.fromkeys(
         ["MPI Rank 0", "MPI Rank 1", "MPI Rank 3", "other processes"], [("MeasurementOnOff",)])
     sends = [event for _, _, event in events["MPI Rank 2"] if type(event).__name__ == "MpiSend"]
-    # The group with the lowest rank, the remote one, comes first in the communicator of both.
+    # The remote group, which has the lowest rank, comes first in the communicator of both groups.
     assert [event.communicator.group.members[event.receiver].group.name for event in sends] == [
         "MPI Rank 3", "MPI Rank 0", "other processes"]
     root = next(event for _, _, event in events["MPI Rank 2"] if type(event).__name__ == "MpiCollectiveEnd")
@@ -291,7 +291,7 @@ def test_a_process_without_a_file_takes_part(tmp_path):
         '"MPI Rank 0"', '"MPI Rank 1"']
 
 
-def test_an_archive_of_qmpi_is_replaced_and_no_other_one(tmp_path):
+def test_an_archive_is_replaced_only_if_qmpi_has_written_it(tmp_path):
     files = everything().make(tmp_path / "files")
     run(MAKE, "write", MODULE, files, files)
     first = print_archive(files)

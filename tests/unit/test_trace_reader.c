@@ -51,8 +51,8 @@ struct thread {
     size_t count;
 };
 
-/* Inserts the events of signal handlers, in stream `stream`, after some events of the stream before
- * it. If `has_ties`, a handler begins and ends at the times of the events around it. */
+/* Inserts the events of signal handlers, in stream `stream`, after some events of stream
+ * `stream` - 1. If `has_ties`, a handler begins and ends at the times of the events around it. */
 static void interrupt(uint64_t *state, struct thread *thread, uint32_t stream, bool has_ties)
 {
     struct thread made = {calloc(3000, sizeof *made.events), calloc(3000, sizeof *made.streams), 0};

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Return the next number of xorshift64*: any number, or one below `limit`. The state must not be 0.
- */
+/* Return the next number of xorshift64*: any number, or one below `limit`. Neither the state nor
+ * `limit` may be 0. */
 uint64_t random_next(uint64_t *state);
 uint64_t random_under(uint64_t *state, uint64_t limit);
 
@@ -43,7 +43,7 @@ const char *set_file(const void *bytes, size_t size);
 /* Opens a trace. The test fails if that is not possible. */
 struct trace *open_trace(const char *path);
 
-/* Returns all events of a cursor, which the caller frees. Frees the cursor. */
+/* Returns all events of a cursor. The caller frees them. Frees the cursor. */
 struct trace_event *read_events(struct trace_cursor *cursor, size_t *count);
 
 /* Returns whether two events are equal, except for `time` and `is_known`. */

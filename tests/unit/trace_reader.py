@@ -169,7 +169,7 @@ def wrap(value, name):
 
 
 def world_time(tables, ticks):
-    """Returns the world time in nanoseconds, not rounded. Without points, it is the time of day."""
+    """Returns the world time in nanoseconds, not rounded. Without points, it follows from the time of day."""
     tick, points = tables["clock"]
     points = sorted(points) or [(tables["process"][11], tables["process"][10], 0)]
     if len(points) == 1:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* check_callers of test_walk.c, which records its frame, for processors where a C function cannot
- * do this. */
+ * record its frame. */
 #include "dispatch/arch/entry.h"
 
 ENTER_FIRST check_callers, 0

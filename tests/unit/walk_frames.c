@@ -26,7 +26,7 @@ static unsigned draw(unsigned below)
     return (state >> 16) % below;
 }
 
-/* Has no frame, unless it is compiled without optimization. */
+/* Has no frame, unless the compiler's options require one. */
 FUNCTION int read_from(const int *place)
 {
     return *place + 1;
@@ -101,7 +101,7 @@ FUNCTION void pass(int depth)
     USE(sum);
 }
 
-/* All callee-saved registers are in use. */
+/* With optimization, keeps values in all callee-saved registers for integers across the call. */
 FUNCTION long keep(int depth, const long *from)
 {
     const long a = from[0], b = from[1], c = from[2], d = from[3], e = from[4], f = from[5];

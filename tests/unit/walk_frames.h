@@ -3,8 +3,8 @@
 #ifndef QMPI_TEST_WALK_FRAMES_H
 #define QMPI_TEST_WALK_FRAMES_H
 
-/* Each function calls `visit` from a random stack with frames of all kinds. If `visit` is NULL, the
- * function reads an address that is not mapped instead. The name of a function tells how it is
+/* Each function calls `visit` from a random stack with frames of various kinds. If `visit` is NULL,
+ * the function reads an address that is not mapped instead. The name of a function tells how it is
  * compiled. */
 typedef void walk_visitor(void);
 typedef void walk_frames(walk_visitor *visit);

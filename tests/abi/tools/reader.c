@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The number of elements of arrays in the programs of these tests. */
+/* The number of elements of arrays of handles in the programs of these tests. */
 enum { ELEMENTS = 2 };
 
 static void add_handle(FILE *out, const char *name, MPI_Comm handle)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls each collective on an intracommunicator in all its forms, as root and as another rank. In
- * the v- and w-variants, counts differ between ranks. Arguments that are significant only at the
- * root are invalid on other ranks. Runs on 1 to 4 ranks, with MPI_COMM_WORLD and MPI_COMM_SELF.
+ * Calls each collective on an intracommunicator in all its forms, as root and as another rank.
+ * Neighborhood collectives are in neighbours.c. In the v- and w-variants, counts differ between
+ * ranks. Arguments that are significant only at the root are invalid on other ranks. Runs on 1 to 4
+ * ranks, with MPI_COMM_WORLD and MPI_COMM_SELF.
  */
 #include "every_form.h"
 

@@ -41,13 +41,14 @@ void expect_call(const char *function, int error, const char *fields);
 /* Writes a line, or ends the program if the call has not failed. */
 void expect_failure(const char *function, int error, const char *fields);
 
-/* Returns formatted text that is valid until this thread has made 255 more calls. */
+/* Returns formatted text that stays valid during the next 255 calls of this thread. */
 #ifdef __GNUC__
 __attribute__((format(printf, 1, 2)))
 #endif
 const char *
 says(const char *format, ...);
-/* Returns `fields`, followed by a field of the name `seen` for the request, unless it is null. */
+/* Returns `fields`, followed by a field of the name `seen` for the request, unless the request is
+ * null. */
 const char *expect_request(const char *seen, const char *fields, MPI_Request request);
 /* Returns the bytes of an object (a handle, for example) as a hexadecimal number. */
 const char *expect_hex(const void *object, size_t size);

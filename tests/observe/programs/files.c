@@ -101,7 +101,7 @@ static void ends_of_files(void)
     PMPI_Type_contiguous(3, MPI_INT, &three);
     PMPI_Type_commit(&gaps);
     PMPI_Type_commit(&three);
-    PMPI_Barrier(MPI_COMM_WORLD); /* before, the other process may still read what is cut off now */
+    PMPI_Barrier(MPI_COMM_WORLD); /* The other process may still read what is cut off next. */
     DO(File_set_size, (file, 28), "");
     DO(File_read_at, (file, 8, numbers, 50, MPI_INT, &status), "received=20 received_before=200");
     DO(File_read_at, (file, 8, numbers, 50, MPI_INT, MPI_STATUS_IGNORE),

@@ -383,7 +383,7 @@ static void meet_other_world(MPI_Comm inter, int is_child)
 }
 
 /* The children form a world of their own, in which they create the same communicators as a separate
- * job. */
+ * job would. */
 static void spawn(char **argv)
 {
     MPI_Comm inter = MPI_COMM_NULL;

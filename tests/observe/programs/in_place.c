@@ -2,8 +2,8 @@
 /*
  * Uses MPI_IN_PLACE in each collective that allows it, in all forms. In gathers and scatters, the
  * block that stays in place does not count. Arguments that MPI_IN_PLACE makes insignificant are
- * invalid. Runs on 1 to 4 ranks, with MPI_COMM_WORLD and MPI_COMM_SELF, where no other process
- * receives data.
+ * invalid. Runs on 1 to 4 ranks, with MPI_COMM_WORLD and MPI_COMM_SELF. On MPI_COMM_SELF, no
+ * other process receives data.
  */
 #include "every_form.h"
 

@@ -129,7 +129,7 @@ static void persistent_otherwise(void)
     DO(Wait, (&request, MPI_STATUS_IGNORE), done(1, &request));
     DO(Request_free, (&request), "");
     /* The next request may have the handle that was just freed. It is created by a call that is not
-     * observed, so nothing must be known about it. */
+     * observed, so libqmpi must know nothing about it. */
     if (rank == 0)
         PMPI_Send_init(numbers, 3, MPI_INT, peer, 10, MPI_COMM_WORLD, &request);
     else

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All point-to-point functions except persistent ones (persistent.c), on two ranks: rank 0 sends,
- * and rank 1 receives. Special cases are MPI_PROC_NULL, empty messages, buffers larger than the
- * message, datatypes with gaps, MPI_BOTTOM, probes, wildcards, and cancelled operations. The
- * communicator has the reverse order of MPI_COMM_WORLD, so that its ranks differ from those in
- * MPI_COMM_WORLD.
+ * All point-to-point functions except persistent and partitioned ones (persistent.c), on two ranks:
+ * rank 0 sends, and rank 1 receives. Special cases are MPI_PROC_NULL, empty messages, buffers
+ * larger than the message, datatypes with gaps, MPI_BOTTOM, probes, wildcards, and cancelled
+ * operations. The communicator has the reverse order of MPI_COMM_WORLD, so that its ranks differ
+ * from those in MPI_COMM_WORLD.
  */
 #include "expect.h"
 

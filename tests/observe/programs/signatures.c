@@ -3,7 +3,7 @@
  * Creates datatypes in many ways, and names them for the tool `signature`. The name is
  * SEQUENCE/HOW: SEQUENCE is the type signature, with a character for each basic type, and HOW makes
  * the name unique. With the argument `grow`, the program prints by how many bytes memory grows for
- * each two datatypes that are created and freed.
+ * each pair of datatypes that are created and freed.
  */
 #include <mpi.h>
 #include <pthread.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls MPI from stacks of many kinds, which the arguments select. It is compiled with different
- * options, because stack frames depend on them. test_sites.py contains the names of the functions.
+ * Calls MPI from stacks of many kinds, which the arguments select. The program is compiled with
+ * different options, because stack frames depend on them. test_sites.py expects these names of
+ * functions.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -294,7 +295,7 @@ static void *open_plugin(const char *folder, int number, callback **call)
 
 typedef int closer(void *library);
 
-/* Looks up dlclose in the C library, as UCX does, which calls it from its own dlclose. */
+/* Looks up dlclose in the C library, as UCX does for calls from its own dlclose. */
 static closer *found_dlclose(void)
 {
     closer *found = (closer *)(uintptr_t)dlsym(dlopen("libc.so.6", RTLD_NOW), "dlclose");

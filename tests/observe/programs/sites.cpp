@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// MPI calls from inlined functions and during exceptions. test_sites.py contains the names of the
+// MPI calls from inlined functions and during exceptions. test_sites.py expects these names of
 // functions.
 #include <mpi.h>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 /*
  * Prints `identity RANK NAME ID PARENT PROCESSES` for each communicator that the program names by
  * MPI_Comm_set_name. If the identity is unknown, ID, PARENT and PROCESSES are `-`. With quiet=yes,
- * the layer does not request identities, but also prints these lines.
+ * the layer does not request identities, but prints these lines nevertheless.
  */
 #define _GNU_SOURCE
 #include "trace.h"

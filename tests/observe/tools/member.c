@@ -10,8 +10,8 @@
  *   intercept                               also intercepts MPI_Barrier
  *   few       observes only MPI_Barrier, MPI_Start and MPI_Mrecv
  *   nested    `before` of MPI_Barrier also calls the layers below
- *   quiet     prints only, in MPI_Finalize, how often each callback was called, and how often one
- *             of them got a wrong context, observer or word
+ *   quiet     prints nothing but one line in MPI_Finalize: how often each callback was called, and
+ *             how often one of them got a wrong context, observer or word
  */
 #define _GNU_SOURCE
 #include "trace.h"

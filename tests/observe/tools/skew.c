@@ -3,8 +3,9 @@
  * Preloaded to give the ranks different clocks. SKEW_CLOCKS has an entry `NANOSECONDS/PPM` for each
  * rank, separated by commas. NANOSECONDS is added to CLOCK_MONOTONIC, and PPM says by how much the
  * clock is too fast from the time SKEW_SINCE on. Unless both are 0, the process also seems to be in
- * another time namespace. SKEW_NODES contains the name of a node for each rank, which only libqmpi
- * sees. With SKEW_COUNTER=no, the kernel seems to have no cycle counter.
+ * a time namespace that only processes with the same entry share. SKEW_NODES contains the name of a
+ * node for each rank, which only libqmpi sees. If SKEW_COUNTER is set, the kernel seems to have no
+ * cycle counter.
  */
 #undef _FILE_OFFSET_BITS /* this macro would replace open64 by open */
 #define _GNU_SOURCE

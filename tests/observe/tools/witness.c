@@ -9,7 +9,7 @@
  * Options:
  *   folder=FOLDER   required
  *   ranks=yes       also writes the ranks in MPI_COMM_WORLD of the members of the call's
- *                   communicator
+ *                   communicator or, if it is an intercommunicator, of the remote group
  *   few=yes         does not request statuses that the program ignores
  */
 #define _GNU_SOURCE

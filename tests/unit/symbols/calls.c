@@ -20,7 +20,7 @@ __attribute__((noinline, visibility("default"))) void exported(void)
     __asm__ volatile("");
 }
 
-/* No instruction follows the call: the return address is that of the next function. */
+/* No instruction follows the call, so the return address is the address of the next function. */
 static __attribute__((noinline)) void last(void)
 {
     where_and_exit(); /* line: last */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Each function prints the place from which it is called as a profile has it: module and offset.
- * `call where()` in Fortran calls where_. */
+/* where_ and where_and_exit print the place from which they are called, in the form in which a
+ * profile stores it: module and offset. `call where()` in Fortran calls where_. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
