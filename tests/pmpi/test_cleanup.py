@@ -237,7 +237,7 @@ def test_the_clean_up_process_shares_nothing_with_the_program(tmp_path):
         assert (cleanup / "environ").read_bytes() == b""
         maps = (cleanup / "maps").read_text()
         assert "libqmpi" not in maps and "libnow" not in maps
-        # Launchers and batch systems send these signals to all processes.
+        # Launchers and batch systems send these signals to all processes. The clean-up process must survive them.
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             os.kill(pid, number)
         process.kill()

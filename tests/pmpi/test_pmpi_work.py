@@ -93,8 +93,8 @@ def test_mpi_calls_of_a_constructor_reach_no_layers_above_the_tool(name, preload
         assert result.calls.count(f"{name} MPI_Comm_rank") == 1
 
 
-# Two tools that wrap only one of the functions that initialize MPI, and a tool that calls MPI_Init_thread in its
-# wrapper of MPI_Init.
+# Two tools that each wrap only one of the functions that initialize MPI, and a tool that wraps both and calls
+# PMPI_Init_thread in both wrappers.
 DECLARE = "int PMPI_Init(int *c, char ***v);\nint PMPI_Init_thread(int *c, char ***v, int r, int *p);\n"
 WRAP_INIT = "int MPI_Init(int *c, char ***v);\nint MPI_Init(int *c, char ***v) { "
 WRAP_THREAD = ("int MPI_Init_thread(int *c, char ***v, int r, int *p);\n"

@@ -167,7 +167,8 @@ def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_temporary_folder(t
 
 def mounted(folder, options):
     """Returns a wrapper that mounts a file system on `folder`, in a mount namespace of its own. Skips the test if this
-    is not permitted. LD_PRELOAD is not set for unshare and mount, which may be built for another processor."""
+    is not permitted. LD_PRELOAD is not set for unshare and mount, which may be built for another processor
+    than libqmpi."""
     mount = f'mount -t tmpfs -o {options} tmpfs {folder} && export LD_PRELOAD="$0" && exec "$@"'
     wrapper = ["sh", "-c", f'libraries=$LD_PRELOAD; unset LD_PRELOAD; exec unshare -m sh -c \'{mount}\' "$libraries" "$@"',
                "sh"]
