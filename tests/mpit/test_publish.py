@@ -21,8 +21,8 @@ def names(stack, **how):
 
 
 def check_stability(first, again):
-    """MPI_Init adds and removes variables of the library. The added ones must come last, and the
-    others must keep their indices."""
+    """In Open MPI, MPI_Init adds and removes variables of the library. The added ones must come last,
+    and the others must keep their indices."""
     alone = run_mpit("names", preload=())
     library = set(re.findall(r"^\w+ \d+ (.*)$", alone.stdout, re.M))
     assert {name for _, _, name in set(first) - set(again)} <= library

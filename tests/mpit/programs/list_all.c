@@ -3,9 +3,10 @@
  * Prints what MPI_T provides about the MPI library's own variables and categories, and the values
  * of most variables: before MPI_Init, between MPI_Init and MPI_Finalize and, unless this is Open
  * MPI, after MPI_Finalize. Performance variables are only read between the two calls. With `write`,
- * also writes the value of each control variable back and prints the result. Items that exist at
- * the start are printed with their indices. Items that the library adds later are printed as `new`,
- * because their indices depend on how many items the layers published.
+ * also writes each value of a control variable back after reading it, except after MPI_Finalize,
+ * and prints the result. Items that exist at the start are printed with their indices. Items that
+ * the library adds later are printed as `new`, because their indices depend on how many items the
+ * layers published.
  */
 #include "library_names.h"
 
