@@ -85,8 +85,8 @@ static void ignore(MPI_Comm *comm, int *code, ...)
 }
 
 /* Returns the result of a failing MPI_Send whose error handler returns: the error or, in MPICH 5,
- * success. It is not inlined into the function that calls sigsetjmp, because a jump could change
- * its variables there. */
+ * success. This function is not inlined into its caller, which calls sigsetjmp, because a jump
+ * could change the variables of inlined code. */
 static __attribute__((noinline)) int returned_by_send(MPI_Comm comm)
 {
     MPI_Errhandler handler;

@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-/* Makes the calls that are allowed before MPI_Init and after MPI_Finalize, a[1] times, also in
+/* Makes three calls that are allowed before MPI_Init and after MPI_Finalize, a[1] times, perhaps in
  * several threads at the same time. a[0] is 0 before MPI_Init, 1 after it, and 2 after
  * MPI_Finalize. */
 static void outside(struct storm_thread *thread, const long *a)
