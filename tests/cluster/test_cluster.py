@@ -180,7 +180,7 @@ def test_an_error_of_all_ranks_is_printed_once(mpi, program, folder):
 
 
 def test_an_error_of_one_rank_ends_the_job(program, folder):
-    """With PMI-2, the other ranks would wait in MPI_Init for the rank that has ended."""
+    """With PMI-2, the other ranks would wait in MPI_Init for the rank that has ended, so libqmpi must end the job."""
     command = f"{qmpi('mpich')} run -t"
     (folder / "steps").write_text(f"0-2 {command} count -- {program('mpich')}\n3 {command} missing -- {program('mpich')}\n")
     result = run(*srun("mpich", "--multi-prog", "steps"), cwd=folder)
@@ -335,7 +335,7 @@ def test_the_task_prolog_gives_jobs_the_stack_of_the_site(mpi, prefix, prolog, p
 
 
 def test_the_trace_of_a_job_on_two_nodes_passes_the_check(program, folder):
-    """The nodes are on one machine, but the trace distinguishes them, and its messages are in order."""
+    """The check must find no difference, such as a message that was received before it was sent."""
     result = run(*srun("mpich", qmpi("mpich"), "run", "-t", "trace,output=trace", "--", program("mpich"), "ring"), cwd=folder)
     assert result.returncode == 0, result.stderr
     text = run(qmpi("mpich"), "trace", "--check", folder / "trace", cwd=folder)

@@ -180,7 +180,7 @@ def test_squeeze_refuses_an_invalid_number():
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_the_program_computes_the_same_under_all_examples(ranks):
+def test_a_program_computes_the_same_under_a_stack_of_examples(ranks):
     built = [name for name in ("timed", "squeeze") if (EXAMPLES / f"{name}.so").exists()]
     tools = ":".join(["who", "send_totals", "pcontrol", "barriers", "slowest", *built])
     bare = run_mpi(EXAMPLES / "heat", "50", ranks=ranks, preload=())
