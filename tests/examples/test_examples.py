@@ -76,7 +76,7 @@ def test_the_matrix_has_the_rows_of_the_ranks_that_have_the_tool():
     assert lines(result, "matrix:") == matrix((1, 0))
 
 
-def test_the_matrix_of_a_layer_that_is_off_on_some_ranks_has_the_rows_of_the_others():
+def test_the_matrix_of_a_layer_that_is_off_on_some_ranks_has_the_rows_of_the_other_ranks():
     result = run(PROGRAMS / "programs" / "example_neighbors", "matrix,@ranks=0", ranks=2)
     assert result.returncode == 0
     assert lines(result, "matrix:") == matrix((0, 0), (0, 1))

@@ -93,7 +93,8 @@ DECLARATION = r"^(?:static |extern |_Atomic|atomic_|\w[\w *]* \**\w+(?:\[|;| =))
 
 
 def shared_variables(text):
-    """Returns the names of those variables outside of functions that are atomic or are accessed by atomic functions."""
+    """Returns the names of the atomic variables outside of functions, and of the static variables that are accessed by
+    atomic functions."""
     names = {one or other for one, other in ATOMIC.findall(text)}
     return names | {name for name in ACCESS.findall(text)
                     if re.search(rf"^static [^;(]*\b{name}\b[^;(]*[;=]", text, re.MULTILINE)}

@@ -32,7 +32,7 @@ every_binding = pytest.mark.parametrize("name", BINDINGS)
 
 
 @pytest.mark.parametrize("name", RELOCATIONS)
-def test_the_tool_is_bound_as_its_name_says(name):
+def test_each_tool_has_the_relocation_and_binding_of_its_name(name):
     kind, now = RELOCATIONS[name]
     relocations = [line.split()[2] for line in readelf("-r", pmpi_tool(name)).splitlines()
                   if "PMPI_Comm_rank" in line]
@@ -113,7 +113,7 @@ def pages(result, name):
 
 
 @every_binding
-def test_pages_keep_the_protection_that_the_loader_gave_them(name):
+def test_pages_keep_the_protection_of_the_loader(name):
     """The protection is the same as without libqmpi: above a native layer, to which generated code leads, below it, and
     for a copy of the tool."""
     plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)
@@ -179,7 +179,7 @@ def test_a_layer_that_does_not_wrap_a_function_is_skipped(name):
 
 @every_binding
 @pytest.mark.parametrize("place", ["behind", "in front"])
-def test_a_preloaded_tool_may_be_listed_above_others(name, place):
+def test_a_preloaded_tool_may_be_listed_above_other_layers(name, place):
     preload = [LIBQMPI, pmpi_tool(name)] if place == "behind" else [pmpi_tool(name), LIBQMPI]
     stack = (name, "alpha", "lazy" if name != "lazy" else "now")
     result = succeed("calls", *RUN, tools=":".join(stack), preload=preload)
@@ -188,7 +188,7 @@ def test_a_preloaded_tool_may_be_listed_above_others(name, place):
 
 
 @every_binding
-def test_a_preloaded_tool_may_be_listed_between_others(name):
+def test_a_preloaded_tool_may_be_listed_between_other_layers(name):
     result = succeed("calls", *RUN, tools=f"alpha:{name}:beta", preload=[LIBQMPI, pmpi_tool(name)])
     check_stack(("alpha", name, "beta"), result)
     assert result.trace.count(f"load {name}") == 1

@@ -201,7 +201,7 @@ def test_pcontrol_keeps_its_words_and_doubles(stack):
 @pytest.mark.parametrize("stack", [
     ("now", "caller"), ("caller", "now"), ("now", "lazy", "caller"),
     ("now", "caller", "lazy", "caller"), ("alpha", "now", "caller", "now")])
-def test_a_native_layer_knows_the_caller_wherever_pmpi_layers_stand(stack):
+def test_a_native_layer_knows_the_caller_above_below_and_between_pmpi_layers(stack):
     result = succeed("callers", tools=":".join(stack))
     for function, caller in (("MPI_Init_thread", "caller_of_init"),
                              ("MPI_Comm_rank", "caller_of_rank"),

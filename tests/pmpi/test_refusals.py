@@ -85,7 +85,7 @@ def test_an_invalid_library_is_refused_with_its_name_and_the_reason(case, tmp_pa
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_invalid_library_is_left_out_if_the_user_allows_it(case, tmp_path):
+def test_an_invalid_library_is_left_out_if_the_user_skips_errors(case, tmp_path):
     make_entry, expected = CASES[case]
     result = succeed("calls", *RUN, tools=f"now:{make_entry(tmp_path)}:lazy",
                      env={"QMPI_ON_ERROR": "skip"})

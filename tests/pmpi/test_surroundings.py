@@ -252,7 +252,7 @@ def test_only_libraries_that_call_mpi_are_copied_for_a_single_layer_of_a_tool(to
 
 @pytest.mark.parametrize("tools", COPIES)
 @pytest.mark.parametrize("end", ["leave", "kill"])
-def test_copies_are_gone_however_the_program_ends(tools, end, tmp_path):
+def test_copies_are_gone_after_an_exit_without_handlers_or_a_kill(tools, end, tmp_path):
     result = run_pmpi(SURROUNDINGS, "init", f"list={tmp_path}", end, tools=tools,
                         env={"TMPDIR": tmp_path})
     assert result.returncode == {"leave": 0, "kill": -9}[end]

@@ -65,7 +65,7 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
 
 @pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")
 @pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
-def test_a_program_may_unload_the_binding_and_load_it_again(tools):
+def test_a_program_may_unload_and_reload_the_binding(tools):
     """If a layer asks for the caller, libqmpi examines the binding. It must not use what it knows about a
     binding that the program has unloaded."""
     binding = FORTRAN_LIBRARIES["mpif_h"]
@@ -92,7 +92,7 @@ def barriers(binding, tools, preload, tmp_path):
 
 @every_binding
 @every_place
-def test_a_tool_with_fortran_wrappers_keeps_its_place_below_others(binding, preload, tmp_path):
+def test_a_tool_with_fortran_wrappers_keeps_its_place_below_other_layers(binding, preload, tmp_path):
     notes = barriers(binding, "count,output=calls.json:libwrappers.so", preload, tmp_path)
     calls = counted(tmp_path / "calls.json")
     assert calls["MPI_Barrier"] == (1, 1, 1)

@@ -163,8 +163,8 @@ def test_without_a_fortran_wrapper_of_the_initialization_the_c_wrappers_are_call
      in_c("init numbers numbers numbers")),
 ])
 @every_old_binding
-def test_after_a_switch_fortran_wrappers_are_called_only_if_the_one_of_mpi_init_was(binding, tools, steps, expected,
-                                                                                    preload, tmp_path):
+def test_after_a_switch_fortran_wrappers_are_called_only_if_that_of_mpi_init_was_called(
+        binding, tools, steps, expected, preload, tmp_path):
     assert run(binding, steps, tools, preload, tmp_path) == expected
 
 

@@ -12,8 +12,8 @@ from support import ASAN, FORTRAN_LIBRARIES, LIBQMPI, MPI_LIBRARY, OPEN_MPI
 # nothing. The sanitizer must not report that there are two copies.
 TWO_COPIES = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:detect_odr_violation=0"}
 
-# Name -> (program, arguments before the folder, environment, libraries to preload).
 PRELOADED = (LIBQMPI,)
+# Name -> (program, arguments before the folder, environment, libraries to preload).
 BINDINGS = {
     "C": ("exchange_c", (), {}, PRELOADED),
     "C, bound at once": ("exchange_c", (), {"LD_BIND_NOW": "1"}, PRELOADED),

@@ -89,7 +89,7 @@ void program_turn(void)
         take_turn();
 }
 
-/* The constructor of the library calls this function. */
+/* The constructor of the library (constructs.c) calls this function. */
 SHOWN void program_arrived(void);
 void program_arrived(void)
 {

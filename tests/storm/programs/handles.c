@@ -514,7 +514,8 @@ static int call_Comm_set_errhandler(struct given *given)
     return error;
 }
 
-/* Passes a copy of the handle to the function, unless the handle is valid. */
+/* Passes a copy of the handle to the function. If the handle is valid, makes no call, because later
+ * calls need the object. */
 #define FREES(X, field, member)                                                                    \
     static int call_##X(struct given *given)                                                       \
     {                                                                                              \
