@@ -211,7 +211,7 @@ def records(folder):
 
 
 def wait_for_end(cwd, limit):
-    """Waits until no job runs."""
+    """Waits until no job runs. The test fails after `limit` seconds."""
     end = time.monotonic() + limit
     while run("squeue", "--noheader", cwd=cwd).stdout:
         assert time.monotonic() < end
@@ -243,7 +243,8 @@ def test_jobs_that_reach_their_time_limit_have_reports_and_records(program, fold
 
 
 def processes_of(node):
-    """Returns the ID of the process that represents a node, as text, and those of all other processes on it."""
+    """Returns the ID of the process that represents a node, as text, and the IDs of all other processes on the node, as
+    numbers."""
     first = Path(f"/run/node-{node}").read_text().strip()
     name = os.readlink(f"/proc/{first}/ns/uts")
     found = []

@@ -69,7 +69,7 @@ static void print_value(MPI_Datatype datatype, int count)
 
 /* Returns whether a variable must not be read. Open MPI 4.1.4 crashes if some variables are read
  * after it has closed their components. The variables with the names of the job and of the process
- * have different values in each run. */
+ * have different values in each run, so their values cannot be compared. */
 static int is_unreadable(const char *name)
 {
     return is_open_mpi() && (strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||
