@@ -86,6 +86,7 @@ def first_missing(text, pieces):
 
 # ---- Shared variables ------------------------------------------------------------------------------------------------
 
+# Declarations of atomic variables, accesses by atomic functions, and beginnings of lines with declarations.
 ATOMIC = re.compile(r"^(?:static |extern )*(?:_Atomic\b|atomic_\w+ )[^;=\n]*?(\w+)(?:\[[^\]\n]*\])*(?: = [^;]*)?;|"
                     r"^static \w[^;=(\n]*\b_Atomic (\w+)", re.MULTILINE)
 ACCESS = re.compile(r"__atomic_\w+\(\s*&(\w+)(?:\[[^\]]*\])*,")

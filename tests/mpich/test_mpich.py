@@ -22,6 +22,7 @@ NUMBERED = {"cached", "asking", "needs_mpi", "inside", "alpha", "beta"}
 OF_PMPI = {"pmpi_call", "pmpi_constant", "pmpi_table"}
 ORDERS = ["qmpi_first", pytest.param("mpi_first", marks=pytest.mark.skipif(
     bool(ASAN), reason="in this program, tools are opened with RTLD_DEEPBIND, which AddressSanitizer refuses"))]
+# The variables that may list the tools. The first one that is set counts.
 LISTS = ["QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]
 
 

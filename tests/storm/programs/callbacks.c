@@ -8,6 +8,8 @@
 #include <setjmp.h>
 
 static _Thread_local struct storm_thread *here;
+/* How often each callback was called in the present step. `asked` has a bit for each callback of a
+ * generalized request: 1: query; 2: release; 4: cancel. */
 static _Thread_local int copied, deleted, raised, applied, asked;
 static _Thread_local sigjmp_buf back;
 static _Thread_local int leaves;

@@ -16,6 +16,7 @@ enum { FREED = 4, BYTES = 64 };
 enum field { COMM, TYPE, GROUP, REQUEST, WIN, FILE_HANDLE, OP, INFO, ERRHANDLER, KEYVAL, MESSAGE };
 enum { FIELDS = MESSAGE + 1 };
 enum { MESSAGES = 12 }; /* how many calls at the beginning of `calls` send or receive */
+/* The ways in which a handle is wrong. */
 enum { HANDLES_NULL, HANDLES_FREED, HANDLES_OTHER, HANDLES_NEVER, HOWS };
 
 union handle {
