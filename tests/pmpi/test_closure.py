@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Which libraries belong to a PMPI tool: those that it needs or opens, and no others. Their MPI calls lead to the
-layers below the tool."""
+"""Which libraries belong to a PMPI tool: those that it needs or opens, but not those of the program. In the
+tool's libraries, calls of MPI_X lead to the tool's own wrappers, and calls of PMPI_X to the layers below the tool."""
 import shutil
 
 import pytest

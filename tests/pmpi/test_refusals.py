@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A listed library that cannot be a PMPI layer is refused with one message and a hint, or left out if the user allows
-this. Such a library that is preloaded and not listed is always left out."""
+this (QMPI_ON_ERROR=skip). Such a library that is preloaded and not listed is always left out."""
 import os
 import shutil
 import struct

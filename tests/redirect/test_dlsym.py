@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """If a program looks up MPI_X, dlsym returns a function that leads through the stack, unless the search
-begins behind libqmpi. For other names and other libraries, dlsym does the same as without libqmpi."""
+begins behind libqmpi. For other names, except PMPI_X, and for other libraries, dlsym does the same as
+without libqmpi."""
 import json
 import re
 
