@@ -263,7 +263,7 @@ def test_few_descriptors_do_not_end_the_run_by_a_signal(tmp_path):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_limit_on_processes_does_not_end_the_run(processes, tmp_path):
     if EMULATED and processes == 1:
-        pytest.skip("each process has a thread of the emulator, too")
+        pytest.skip("the limit also counts the thread that the emulator has in each process")
     user = str(1_000_000 + os.getpid())
     with folder_open_to_all(program("calls"), pmpi_tool("now"), pmpi_tool("lazy")) as folder:
         (folder / "tmp").mkdir()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which libraries belong to a PMPI tool: those that it needs or opens, but not those of the program. In the
-tool's libraries, calls of MPI_X lead to the tool's own wrappers, and calls of PMPI_X to the layers below the tool."""
+tool's libraries, calls of MPI_X lead to the tool's own wrappers, if there are any, and other calls to the layers below
+the tool."""
 import shutil
 
 import pytest
