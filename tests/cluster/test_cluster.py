@@ -180,7 +180,7 @@ def test_an_error_of_all_ranks_is_printed_once(mpi, program, folder):
 
 
 def test_an_error_of_one_rank_ends_the_job(program, folder):
-    """With PMI-2, the other ranks would wait in MPI_Init for the rank that has ended."""
+    """With PMI-2, the other ranks would wait in MPI_Init for the rank that has ended, so libqmpi must end the job."""
     command = f"{qmpi('mpich')} run -t"
     (folder / "steps").write_text(f"0-2 {command} count -- {program('mpich')}\n3 {command} missing -- {program('mpich')}\n")
     result = run(*srun("mpich", "--multi-prog", "steps"), cwd=folder)
@@ -211,7 +211,7 @@ def records(folder):
 
 
 def wait_for_end(cwd, limit):
-    """Waits until no job runs."""
+    """Waits until no job runs. The test fails after `limit` seconds."""
     end = time.monotonic() + limit
     while run("squeue", "--noheader", cwd=cwd).stdout:
         assert time.monotonic() < end
@@ -243,7 +243,8 @@ def test_jobs_that_reach_their_time_limit_have_reports_and_records(program, fold
 
 
 def processes_of(node):
-    """Returns the ID of the process that represents a node, as text, and those of all other processes on it."""
+    """Returns the ID of the process that represents a node, as text, and the IDs of all other processes on the node, as
+    numbers."""
     first = Path(f"/run/node-{node}").read_text().strip()
     name = os.readlink(f"/proc/{first}/ns/uts")
     found = []
@@ -335,7 +336,7 @@ def test_the_task_prolog_gives_jobs_the_stack_of_the_site(mpi, prefix, prolog, p
 
 
 def test_the_trace_of_a_job_on_two_nodes_passes_the_check(program, folder):
-    """The nodes are on one machine, but the trace distinguishes them, and its messages are in order."""
+    """The check must find no difference, such as a message that was received before it was sent."""
     result = run(*srun("mpich", qmpi("mpich"), "run", "-t", "trace,output=trace", "--", program("mpich"), "ring"), cwd=folder)
     assert result.returncode == 0, result.stderr
     text = run(qmpi("mpich"), "trace", "--check", folder / "trace", cwd=folder)

@@ -76,7 +76,7 @@ def test_the_matrix_has_the_rows_of_the_ranks_that_have_the_tool():
     assert lines(result, "matrix:") == matrix((1, 0))
 
 
-def test_the_matrix_of_a_layer_that_is_off_on_some_ranks_has_the_rows_of_the_others():
+def test_the_matrix_of_a_layer_that_is_off_on_some_ranks_has_the_rows_of_the_other_ranks():
     result = run(PROGRAMS / "programs" / "example_neighbors", "matrix,@ranks=0", ranks=2)
     assert result.returncode == 0
     assert lines(result, "matrix:") == matrix((0, 0), (0, 1))
@@ -180,7 +180,7 @@ def test_squeeze_refuses_an_invalid_number():
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_the_program_computes_the_same_under_all_examples(ranks):
+def test_a_program_computes_the_same_under_a_stack_of_examples(ranks):
     built = [name for name in ("timed", "squeeze") if (EXAMPLES / f"{name}.so").exists()]
     tools = ":".join(["who", "send_totals", "pcontrol", "barriers", "slowest", *built])
     bare = run_mpi(EXAMPLES / "heat", "50", ranks=ranks, preload=())

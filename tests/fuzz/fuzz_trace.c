@@ -68,7 +68,8 @@ static void check_event(const struct trace_process *process, const struct trace_
         trace_event_world_rank(process, process->windows[event->object].comm, event->peer);
 }
 
-/* Reads all events of a selection, and checks their order and nesting in each location. */
+/* Reads all events of a selection (NULL: of the trace), and checks that their times are in order
+ * and that they are nested in each location. */
 static void walk(const struct trace *trace, const struct trace_cursor_selection *selection)
 {
     const struct trace_process *process = trace->processes;

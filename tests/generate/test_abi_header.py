@@ -115,7 +115,7 @@ def types(tree):
 
 
 def constants(folder, tree, tmp_path):
-    """Returns the names of all constants: macros without parameters, and enumerators."""
+    """Returns the names of all constants except those in NOT_OURS: macros without parameters, and enumerators."""
     macros = re.findall(r"^#define (MPI_\w+) ", preprocess(folder, tmp_path, "-dM"), re.MULTILINE)
 
     class Enumerators(c_ast.NodeVisitor):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Tests that libqmpi exports every function of the MPI library, under both names, its own API, the
-functions of other libraries that it replaces, and nothing else."""
+"""Tests that libqmpi exports every function of the MPI library (as MPI_X and PMPI_X), its own API, the
+symbols for tools of the standard ABI, the calls of MPICH's variant of QMPI, the functions of other
+libraries that it replaces, and nothing else."""
 import re
 
 import generate_support as support
@@ -9,8 +10,8 @@ import generate_support as support
 # they open with dlopen become part of their layer.
 REPLACED = {"dlopen", "dlsym"}
 
-# These functions may jump out of MPI calls. libqmpi then records the frame of the present call, because this frame may
-# no longer be in use after the jump.
+# These functions may jump out of MPI calls. Before the jump, libqmpi records the frame of the present call, because
+# this frame may no longer be in use afterwards.
 REPLACED |= {"longjmp", "_longjmp", "siglongjmp", "__longjmp_chk"}
 
 # When the program closes a library, libqmpi discards what it knows about the code of that library.
@@ -23,7 +24,7 @@ REPLACED |= {"PMIx_Commit"}
 # These functions return the present action of a signal. libqmpi hides from the program the actions that tools have set.
 REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__sysv_signal", "sigset"}
 
-# AddressSanitizer calls this function to get its default options. libqmpi's options allow it to be
+# AddressSanitizer calls this function to get its default options. libqmpi's options allow libqmpi to be
 # loaded before the sanitizer's library.
 REPLACED |= {"__asan_default_options"}
 

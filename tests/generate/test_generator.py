@@ -163,7 +163,7 @@ def test_listed_functions_cause_no_warning(small, tmp_path):
 # ---- declarations -------------------------------------------------------------------------------
 
 
-def test_parameters_without_a_name_get_one(small):
+def test_parameters_without_a_name_get_a_name(small):
     texts = [each.text for each in small.functions()["MPI_Init"].parameters]
     assert texts == ["int *argument1", "char ***argument2"]
 

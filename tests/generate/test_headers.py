@@ -185,7 +185,7 @@ GIVEN_TYPE = BEGINNING + END
 
 @pytest.mark.parametrize("language", ["c", "c++"])
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
-def test_the_compiler_refuses_a_wrong_signature_and_shows_the_right_one(compiler, language, tmp_path):
+def test_the_compiler_refuses_a_wrong_signature_and_shows_the_right_signature(compiler, language, tmp_path):
     name = {"gcc": "g++", "clang": "clang++"}[compiler] if language == "c++" else compiler
     if not shutil.which(name):
         pytest.skip(f"{name} is not installed")

@@ -46,6 +46,7 @@ RULES = '''
     Rule(r"win_grow", "WIN_CREATE", flags="COLLECTIVE ALLOCATES", flow="ALL"),
     Rule(r"file_reopen", "FILE_OPEN", flags="COLLECTIVE", flow="ALL"),
 '''
+# Program in tests/generate/semantics -> sources of qmpi that it is linked with, besides those that `answer` adds.
 PROGRAMS = {
     "trace": ["lib/toolkit/pending.c"],
     "profile": ["lib/toolkit/pending.c"],

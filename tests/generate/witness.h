@@ -37,7 +37,8 @@ WITNESS_API void witness_argument(int position, const char *name, const void *va
 /* Sets the result that `place` returns. */
 WITNESS_API void witness_answer(int place, void *result, size_t size);
 
-/* Checks the result that `place` got from the place below it. */
+/* Checks the result that `place` got from the place below it. A result that libqmpi itself returned
+ * is not checked. */
 WITNESS_API void witness_result(int place, const void *result, size_t size);
 
 /* Reports any other error at the latest place. */

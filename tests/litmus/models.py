@@ -86,6 +86,7 @@ def first_missing(text, pieces):
 
 # ---- Shared variables ------------------------------------------------------------------------------------------------
 
+# Declarations of atomic variables, accesses by atomic functions, and beginnings of lines with declarations.
 ATOMIC = re.compile(r"^(?:static |extern )*(?:_Atomic\b|atomic_\w+ )[^;=\n]*?(\w+)(?:\[[^\]\n]*\])*(?: = [^;]*)?;|"
                     r"^static \w[^;=(\n]*\b_Atomic (\w+)", re.MULTILINE)
 ACCESS = re.compile(r"__atomic_\w+\(\s*&(\w+)(?:\[[^\]]*\])*,")
@@ -93,7 +94,8 @@ DECLARATION = r"^(?:static |extern |_Atomic|atomic_|\w[\w *]* \**\w+(?:\[|;| =))
 
 
 def shared_variables(text):
-    """Returns the names of those variables outside of functions that are atomic or are accessed by atomic functions."""
+    """Returns the names of the atomic variables outside of functions, and of the static variables that are accessed by
+    atomic functions."""
     names = {one or other for one, other in ATOMIC.findall(text)}
     return names | {name for name in ACCESS.findall(text)
                     if re.search(rf"^static [^;(]*\b{name}\b[^;(]*[;=]", text, re.MULTILINE)}

@@ -2,8 +2,8 @@
 /*
  * The tool `cross` for the program that calls every entry (tests/generate/every_entry.c). In one
  * layer, it intercepts the functions that have a number in MPICH's variant through the calls of
- * that variant, and all other functions natively. This file uses only mpi.h, as tools of the
- * variant do.
+ * that variant, and all other functions natively. This file does not include the headers of
+ * qmpi, just as tools of the variant do not.
  */
 #include "cross_entry.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The native half of the tool `cross`: one source file cannot use both interfaces. */
+/* The native half of the tool `cross`: one source file cannot use both the interface of qmpi and
+ * that of MPICH's variant of QMPI. */
 #include "every_entry.h"
 
 void cross_register_native(int tool_id);

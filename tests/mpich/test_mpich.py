@@ -22,6 +22,7 @@ NUMBERED = {"cached", "asking", "needs_mpi", "inside", "alpha", "beta"}
 OF_PMPI = {"pmpi_call", "pmpi_constant", "pmpi_table"}
 ORDERS = ["qmpi_first", pytest.param("mpi_first", marks=pytest.mark.skipif(
     bool(ASAN), reason="in this program, tools are opened with RTLD_DEEPBIND, which AddressSanitizer refuses"))]
+# The variables that may list the tools. The first one that is set counts.
 LISTS = ["QMPI_TOOLS", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QMPI_TOOL_LIST", "MPICH_QMPI_TOOL_LIST"]
 
 
@@ -68,13 +69,14 @@ def test_a_tool_linked_into_the_program_works_in_every_instance(stack):
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_tool_linked_into_a_program_that_needs_libqmpi_works(order):
-    """In one of the programs, the loader finds the MPI library's stubs of QMPI calls first."""
+    """In one of the programs, the loader finds the MPI library's stubs of QMPI calls first. The tool must reach
+    libqmpi nevertheless."""
     stack = ["inside", "asking", "inside"]
     check(run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_tool_linked_with_the_mpi_library_does_not_call_its_stubs(order):
+def test_a_tool_linked_with_the_mpi_library_does_not_call_the_librarys_stubs(order):
     stack = ["needs_mpi", "inside", "needs_mpi"]
     check(run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack), preload=()), stack)
 
@@ -82,7 +84,7 @@ def test_a_tool_linked_with_the_mpi_library_does_not_call_its_stubs(order):
 @pytest.mark.parametrize("name", ["text_relocation", "text_relocation_elsewhere"])
 @pytest.mark.parametrize("order", ORDERS[1:])
 def test_a_library_that_cannot_be_changed_does_not_affect_tools(order, name):
-    """A message names the library only if it refers to a QMPI call. References in other libraries are
+    """A message names the library only if it refers to a function of MPICH's variant. References in other libraries are
     changed nevertheless."""
     stack = ["needs_mpi", "inside", "needs_mpi"]
     result = run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack),

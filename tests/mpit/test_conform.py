@@ -33,6 +33,7 @@ CLIENTS = {
 }
 if MPI_NAME != "mpich":
     del CLIENTS["MPICH's variant around"]
+# Clients without the layer `publisher`, for which the cases that need it are skipped.
 ALONE = {"library alone", "no layer", "no publisher"}
 # Rules that the named versions of the libraries do not follow. Later versions may follow them.
 FAULTS = {

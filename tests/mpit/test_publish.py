@@ -21,8 +21,8 @@ def names(stack, **how):
 
 
 def check_stability(first, again):
-    """MPI_Init adds and removes variables of the library. The added ones must come last, and the
-    others must keep their indices."""
+    """In Open MPI, MPI_Init adds and removes variables of the library. The added ones must come last,
+    and the others must keep their indices."""
     alone = run_mpit("names", preload=())
     library = set(re.findall(r"^\w+ \d+ (.*)$", alone.stdout, re.M))
     assert {name for _, _, name in set(first) - set(again)} <= library
@@ -47,7 +47,7 @@ def test_layers_have_categories_and_switches_under_their_labels():
 
 
 def test_the_category_of_a_layer_has_the_same_description_in_every_stack():
-    """Descriptions must be equal in all processes of a job."""
+    """Descriptions must be equal in all processes of a job, although the stacks of the processes may differ."""
     described = [set(re.findall(r"(?m)^described (qmpi\.now: .*)$", names(stack)[0].stdout))
                  for stack in ("now", "empty:publisher:now")]
     assert described == [{"qmpi.now: Variables of the tool now"}] * 2

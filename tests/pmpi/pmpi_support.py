@@ -74,7 +74,8 @@ def run_stack(*stack, steps=RUN, **kwargs):
 
 
 def one_message(result, expected):
-    """Asserts that libqmpi printed a single message, with a hint, and that stderr contains nothing else."""
+    """Asserts that libqmpi printed a single message, with a hint, and that stderr contains nothing else except
+    remarks."""
     heads = [line for line in result.messages if not line.startswith(" ")]
     assert len(heads) == 1, result.messages
     assert expected in "\n".join(result.messages)

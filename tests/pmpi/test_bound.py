@@ -10,7 +10,7 @@ from support import LIBQMPI, MPI_SONAME
 CALL, TABLE, DATA = {"x86_64": ("R_X86_64_JUMP_SLOT", "R_X86_64_GLOB_DAT", "R_X86_64_64"),
                      "aarch64": ("R_AARCH64_JUMP_SLOT", "R_AARCH64_GLOB_DAT", "R_AARCH64_ABS64")}[PROCESSOR]
 
-# Tool -> (the relocation by which it refers to PMPI_Comm_rank, whether it is bound when it is loaded).
+# Tool -> (the type of its relocation for PMPI_Comm_rank, whether all its references are bound when it is loaded).
 RELOCATIONS = {
     "lazy": (CALL, False), "now": (CALL, True), "writable": (CALL, False),
     "noplt": (TABLE, True), "noplt_lazy": (TABLE, False),
@@ -32,7 +32,7 @@ every_binding = pytest.mark.parametrize("name", BINDINGS)
 
 
 @pytest.mark.parametrize("name", RELOCATIONS)
-def test_the_tool_is_bound_as_its_name_says(name):
+def test_each_tool_has_the_relocation_and_binding_of_its_name(name):
     kind, now = RELOCATIONS[name]
     relocations = [line.split()[2] for line in readelf("-r", pmpi_tool(name)).splitlines()
                   if "PMPI_Comm_rank" in line]
@@ -113,9 +113,9 @@ def pages(result, name):
 
 
 @every_binding
-def test_pages_keep_the_protection_that_the_loader_gave_them(name):
-    """The protection is the same as without libqmpi: above a native layer, which requires adapters, below it, and for
-    a copy of the tool."""
+def test_pages_keep_the_protection_of_the_loader(name):
+    """The protection is the same as without libqmpi: above a native layer, to which generated code leads, below it, and
+    for a copy of the tool."""
     plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)
     assert len(plain) == 1 and plain[0].endswith("writable code no")
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}")
@@ -149,7 +149,7 @@ def target_address(result, name):
     return [line[len(start):] for line in result.trace if line.startswith(start)]
 
 
-# Tools that print to which library their pointer to PMPI_Comm_rank leads.
+# Tools that print which library contains the function that their wrapper of MPI_Comm_rank calls next.
 TELLING = ["table", "constant", "constant_now", *BY_NAME]
 
 
@@ -179,7 +179,7 @@ def test_a_layer_that_does_not_wrap_a_function_is_skipped(name):
 
 @every_binding
 @pytest.mark.parametrize("place", ["behind", "in front"])
-def test_a_preloaded_tool_may_be_listed_above_others(name, place):
+def test_a_preloaded_tool_may_be_listed_above_other_layers(name, place):
     preload = [LIBQMPI, pmpi_tool(name)] if place == "behind" else [pmpi_tool(name), LIBQMPI]
     stack = (name, "alpha", "lazy" if name != "lazy" else "now")
     result = succeed("calls", *RUN, tools=":".join(stack), preload=preload)
@@ -188,7 +188,7 @@ def test_a_preloaded_tool_may_be_listed_above_others(name, place):
 
 
 @every_binding
-def test_a_preloaded_tool_may_be_listed_between_others(name):
+def test_a_preloaded_tool_may_be_listed_between_other_layers(name):
     result = succeed("calls", *RUN, tools=f"alpha:{name}:beta", preload=[LIBQMPI, pmpi_tool(name)])
     check_stack(("alpha", name, "beta"), result)
     assert result.trace.count(f"load {name}") == 1

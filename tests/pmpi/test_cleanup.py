@@ -237,7 +237,7 @@ def test_the_clean_up_process_shares_nothing_with_the_program(tmp_path):
         assert (cleanup / "environ").read_bytes() == b""
         maps = (cleanup / "maps").read_text()
         assert "libqmpi" not in maps and "libnow" not in maps
-        # Launchers and batch systems send these signals to all processes.
+        # Launchers and batch systems send these signals to all processes. The clean-up process must survive them.
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             os.kill(pid, number)
         process.kill()
@@ -263,7 +263,7 @@ def test_few_descriptors_do_not_end_the_run_by_a_signal(tmp_path):
 @pytest.mark.parametrize("processes", [1, 2])
 def test_a_limit_on_processes_does_not_end_the_run(processes, tmp_path):
     if EMULATED and processes == 1:
-        pytest.skip("each process has a thread of the emulator, too")
+        pytest.skip("the limit also counts the thread that the emulator has in each process")
     user = str(1_000_000 + os.getpid())
     with folder_open_to_all(program("calls"), pmpi_tool("now"), pmpi_tool("lazy")) as folder:
         (folder / "tmp").mkdir()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Which libraries belong to a PMPI tool: those that it needs or opens, and no others. Their MPI calls lead to the
-layers below the tool."""
+"""Which libraries belong to a PMPI tool: those that it needs or opens, but not those of the program. In the
+tool's libraries, calls of MPI_X lead to the tool's own wrappers, if there are any, and other calls to the layers below
+the tool."""
 import shutil
 
 import pytest
@@ -94,8 +95,8 @@ def test_a_library_that_a_tool_opens_leads_to_the_layer_below(opens, private, se
 @pytest.mark.parametrize("opens", [None, "later"])
 @pytest.mark.parametrize("private", ["pmpicounter", "pmpicaller"])
 def test_a_library_that_a_tool_closes_stays_loaded(opens, private):
-    """If the library were really closed, the next library that the program opens would be at its address. The exit
-    handlers of the library run only at exit."""
+    """If the library were really closed, the next library that the program opens could be at the same address. The exit
+    handlers of the closed library run only at exit."""
     result = succeed(PLUGINS, "late", library("plugin_pmpicaller"), CALLS, tools="alpha:opens:alpha",
                      env={"TEST_OWN": library(private), "TEST_OPENS": opens, "TEST_CLOSES": 1})
     assert ranks_seen(result, 1, 3) == [CALLS + 1, CALLS + 1]
@@ -214,7 +215,7 @@ PART = ("int PMPI_Comm_rank(long c, int *r);\nextern int (*also)(long c, int *r)
 
 
 def parts(folder, *needed):
-    """Builds a tool and a library that it needs, which contains its wrappers. Returns both."""
+    """Builds a tool, and a library that the tool needs and that contains the tool's wrappers. Returns both."""
     inner = compile_library(folder, "libinner.so", WRAPS)
     outer = compile_library(folder, "libouter.so", OUTER, "-l:libinner.so", *needed, "-Wl,-rpath,$ORIGIN")
     return outer, inner

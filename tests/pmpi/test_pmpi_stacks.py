@@ -63,7 +63,7 @@ def test_a_symbolic_link_to_a_tool_works_between_its_layers(tmp_path):
 @pytest.mark.parametrize("stack", [
     ("helped",), ("alpha", "helped"), ("helped", "alpha"), ("helped", "now", "helped"),
     ("helped", "helped", "alpha", "helped"), ("lazy", "helped", "alpha", "lazy", "helped")])
-def test_a_library_of_the_tool_may_contain_its_references_to_pmpi(stack):
+def test_the_references_to_pmpi_may_be_in_a_library_of_the_tool(stack):
     """The library counts calls. Its counts show that each layer has a copy of its own."""
     result = run_stack(*stack)
     assert result.trace.count("exit helped counted 6 helper 6") == stack.count("helped")

@@ -76,7 +76,7 @@ def test_the_programs_own_calls_of_the_tool_information_interface_reach_a_pmpi_l
 def test_mpi_calls_of_a_constructor_reach_no_layers_above_the_tool(name, preload):
     """This also holds for preloaded tools, whose constructors run before the stack exists."""
     if preload not in ([], [name]):
-        pytest.skip("only the tested tool is preloaded")
+        pytest.skip("this case would preload another tool than the tested one")
     itself = [f"{name} MPI_Initialized"] * (name == "early_wraps")
     libraries = [LIBQMPI, *[pmpi_tool(each) for each in preload]]
     for stack in ((name,), ("alpha", name), ("alpha", name, "beta"), ("now", name, "now")):
@@ -93,8 +93,8 @@ def test_mpi_calls_of_a_constructor_reach_no_layers_above_the_tool(name, preload
         assert result.calls.count(f"{name} MPI_Comm_rank") == 1
 
 
-# Two tools that wrap only one of the functions that initialize MPI, and a tool that calls MPI_Init_thread in its
-# wrapper of MPI_Init.
+# Two tools that each wrap only one of the functions that initialize MPI, and a tool that wraps both and calls
+# PMPI_Init_thread in both wrappers.
 DECLARE = "int PMPI_Init(int *c, char ***v);\nint PMPI_Init_thread(int *c, char ***v, int r, int *p);\n"
 WRAP_INIT = "int MPI_Init(int *c, char ***v);\nint MPI_Init(int *c, char ***v) { "
 WRAP_THREAD = ("int MPI_Init_thread(int *c, char ***v, int r, int *p);\n"
@@ -201,7 +201,7 @@ def test_pcontrol_keeps_its_words_and_doubles(stack):
 @pytest.mark.parametrize("stack", [
     ("now", "caller"), ("caller", "now"), ("now", "lazy", "caller"),
     ("now", "caller", "lazy", "caller"), ("alpha", "now", "caller", "now")])
-def test_a_native_layer_knows_the_caller_wherever_pmpi_layers_stand(stack):
+def test_a_native_layer_knows_the_caller_above_below_and_between_pmpi_layers(stack):
     result = succeed("callers", tools=":".join(stack))
     for function, caller in (("MPI_Init_thread", "caller_of_init"),
                              ("MPI_Comm_rank", "caller_of_rank"),

@@ -76,7 +76,7 @@ def copies(source, count, folder):
 
 
 @pytest.mark.parametrize("stack", [("helped",), ("alpha", "helped", "beta")])
-def test_a_preloaded_tool_has_its_own_library_among_many_others(stack, tmp_path):
+def test_a_preloaded_tool_has_its_own_library_in_a_process_with_many_libraries(stack, tmp_path):
     many = copies(pmpi_tool("pmpimany"), 600, tmp_path)
     result = succeed("calls", *RUN, preload=[LIBQMPI, *many, pmpi_tool("helped")],
                      tools=":".join(stack))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A listed library that cannot be a PMPI layer is refused with one message and a hint, or left out if the user allows
-this. Such a library that is preloaded and not listed is always left out."""
+this (QMPI_ON_ERROR=skip). Such a library that is preloaded and not listed is always left out."""
 import os
 import shutil
 import struct
@@ -85,7 +85,7 @@ def test_an_invalid_library_is_refused_with_its_name_and_the_reason(case, tmp_pa
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_an_invalid_library_is_left_out_if_the_user_allows_it(case, tmp_path):
+def test_an_invalid_library_is_left_out_if_the_user_skips_errors(case, tmp_path):
     make_entry, expected = CASES[case]
     result = succeed("calls", *RUN, tools=f"now:{make_entry(tmp_path)}:lazy",
                      env={"QMPI_ON_ERROR": "skip"})
@@ -167,7 +167,8 @@ def test_one_layer_of_a_tool_whose_library_calls_mpi_needs_no_temporary_folder(t
 
 def mounted(folder, options):
     """Returns a wrapper that mounts a file system on `folder`, in a mount namespace of its own. Skips the test if this
-    is not permitted. LD_PRELOAD is not set for unshare and mount, which may be built for another processor."""
+    is not permitted. LD_PRELOAD is not set for unshare and mount, which may be built for another processor
+    than libqmpi."""
     mount = f'mount -t tmpfs -o {options} tmpfs {folder} && export LD_PRELOAD="$0" && exec "$@"'
     wrapper = ["sh", "-c", f'libraries=$LD_PRELOAD; unset LD_PRELOAD; exec unshare -m sh -c \'{mount}\' "$libraries" "$@"',
                "sh"]

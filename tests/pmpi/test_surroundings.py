@@ -107,7 +107,7 @@ def test_a_preloaded_librarys_dlsym_keeps_its_meaning(tools):
 
 
 @without_sanitizer
-def test_a_librarys_dlsym_in_front_of_libqmpi_keeps_its_meaning():
+def test_dlsym_of_a_library_in_front_of_libqmpi_keeps_its_meaning():
     result = succeed(SURROUNDINGS, "getppid", "init", "finalize", tools="lazy",
                      preload=[pmpi_tool("names"), LIBQMPI])
     assert notes_of(result, "names") == [*[f"names constructor: {text}" for text in NAMES],
@@ -220,7 +220,8 @@ def test_only_one_rank_says_that_a_tool_misses_functions():
 
 def is_emptied(folder, seconds=60):
     """Waits until the directory is empty, but not longer than `seconds`, and returns whether it is empty. After a
-    process was killed, its clean-up process removes the copies some time later."""
+    process was killed, its clean-up process removes the copies some time later. Skips the test under an emulator, where
+    this process cannot start."""
     if EMULATED:
         pytest.skip(needs_helper.kwargs["reason"])
     end = time.monotonic() + seconds
@@ -251,7 +252,7 @@ def test_only_libraries_that_call_mpi_are_copied_for_a_single_layer_of_a_tool(to
 
 @pytest.mark.parametrize("tools", COPIES)
 @pytest.mark.parametrize("end", ["leave", "kill"])
-def test_copies_are_gone_however_the_program_ends(tools, end, tmp_path):
+def test_copies_are_gone_after_an_exit_without_handlers_or_a_kill(tools, end, tmp_path):
     result = run_pmpi(SURROUNDINGS, "init", f"list={tmp_path}", end, tools=tools,
                         env={"TMPDIR": tmp_path})
     assert result.returncode == {"leave": 0, "kill": -9}[end]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Attributes in Fortran. Layers see the calls of the program as C calls with the types of C, and the
-program gets the values of Fortran, whatever the layers do."""
+program gets the values of Fortran, unless a layer replaces them."""
 from functools import cache
 
 import pytest

@@ -65,9 +65,9 @@ def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
 
 @pytest.mark.skipif(ABI, reason="the standard ABI has no Fortran bindings")
 @pytest.mark.parametrize("tools", [None, "site", "site:tally:site"])
-def test_a_program_may_unload_the_binding_and_load_it_again(tools):
-    """If a layer asks for the caller, libqmpi reads the binding, even while the program is closing the
-    binding."""
+def test_a_program_may_unload_and_reload_the_binding(tools):
+    """If a layer asks for the caller, libqmpi examines the binding. It must not use what it knows about a
+    binding that the program has unloaded."""
     binding = FORTRAN_LIBRARIES["mpif_h"]
     result = reach("reload", 3, ranks=1, tools=tools,
                    env={"REDIRECT_BINDING": binding, "REDIRECT_TALLY": "/nowhere"})
@@ -92,7 +92,7 @@ def barriers(binding, tools, preload, tmp_path):
 
 @every_binding
 @every_place
-def test_a_tool_with_fortran_wrappers_keeps_its_place_below_others(binding, preload, tmp_path):
+def test_a_tool_with_fortran_wrappers_keeps_its_place_below_other_layers(binding, preload, tmp_path):
     notes = barriers(binding, "count,output=calls.json:libwrappers.so", preload, tmp_path)
     calls = counted(tmp_path / "calls.json")
     assert calls["MPI_Barrier"] == (1, 1, 1)
@@ -141,8 +141,8 @@ def test_fortran_wrappers_on_top_are_called_if_a_preloaded_tools_constructor_has
 @every_binding
 @pytest.mark.parametrize("preload", [False, True])
 def test_a_call_that_a_fortran_wrapper_would_pass_to_the_binding_is_seen_once(binding, preload, tmp_path):
-    """The C wrapper of the tool is called. With @fortran=yes, its Fortran wrapper is called first, as
-    with MPICH without qmpi."""
+    """The C wrapper of the tool is called. With @fortran=yes and a binding other than mpi_f08, its Fortran
+    wrapper is called first, as with MPICH without qmpi."""
     tool = REDIRECT_TOOLS / "libpassing_wrappers.so"
     libraries = (LIBQMPI, tool) if preload else (LIBQMPI,)
     in_c = f"wrappers MPI_Barrier from {FORTRAN_LIBRARIES['mpif_h']}"

@@ -71,8 +71,8 @@ def test_the_tool_works_without_libqmpi(binding, tmp_path):
 @every_place
 @every_beginning
 @every_old_binding
-def test_on_top_fortran_wrappers_are_called_from_initialization_on(binding, beginning, preload,
-                                                               tmp_path):
+def test_fortran_wrappers_of_the_topmost_layer_are_called_beginning_with_the_initialization(binding, beginning, preload,
+                                                                                            tmp_path):
     """Before initialization, the C wrappers of the tool are called."""
     notes = run(binding, f"{beginning} numbers", "libconstants.so:count,output=calls.json", preload,
                 tmp_path)
@@ -146,14 +146,15 @@ def test_without_a_fortran_wrapper_of_the_initialization_the_c_wrappers_are_call
 
 @behind_libqmpi
 @pytest.mark.parametrize("tools, steps, expected", [
-    # The tool is switched off after it was initialized. When it is switched on again, its Fortran
-    # wrappers are called as before.
+    # The tool is switched off after its Fortran wrapper of MPI_Init was called. When the tool is switched
+    # on again, its Fortran wrappers are called as before.
     ("libconstants.so:count,output=/dev/null", "init numbers off numbers on numbers",
      in_fortran("init numbers numbers")),
     # MPI is initialized while the tool is off, so the tool's Fortran wrappers are never called.
     ("libconstants.so:count,output=/dev/null", "initialized off init numbers on numbers",
      in_c("initialized numbers")),
-    # The tool becomes the topmost layer before MPI is initialized, in the following cases afterwards.
+    # Here, the tool becomes the topmost layer before MPI is initialized, so its Fortran wrapper of MPI_Init is
+    # called. In the last two cases, it becomes the topmost layer only after the initialization.
     ("empty:libconstants.so", "initialized off init numbers on numbers",
      in_c("initialized") + in_fortran("init numbers") + in_c("numbers")),
     ("empty:libconstants.so", "init numbers off numbers on numbers",
@@ -162,8 +163,8 @@ def test_without_a_fortran_wrapper_of_the_initialization_the_c_wrappers_are_call
      in_c("init numbers numbers numbers")),
 ])
 @every_old_binding
-def test_after_a_switch_fortran_wrappers_are_called_only_if_the_tool_was_initialized(binding, tools, steps,
-                                                                     expected, preload, tmp_path):
+def test_after_a_switch_fortran_wrappers_are_called_only_if_that_of_mpi_init_was_called(
+        binding, tools, steps, expected, preload, tmp_path):
     assert run(binding, steps, tools, preload, tmp_path) == expected
 
 

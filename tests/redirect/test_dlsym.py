@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """If a program looks up MPI_X, dlsym returns a function that leads through the stack, unless the search
-begins behind libqmpi. For other names and other libraries, dlsym does the same as without libqmpi."""
+begins behind libqmpi. For other names, except PMPI_X, and for other libraries, dlsym does the same as
+without libqmpi."""
 import json
 import re
 
@@ -76,7 +77,7 @@ def test_a_name_that_only_libqmpi_has_is_missing_in_the_mpi_library():
 
 
 @pytest.mark.parametrize("tools", [None, "alpha,functions=Get_version", "tally:count,output=%p"])
-def test_a_program_may_unload_the_mpi_library_and_load_it_again(tools, tmp_path):
+def test_a_program_may_unload_and_reload_the_mpi_library(tools, tmp_path):
     result = reach("reload", 3, ranks=1, tools=tools, cwd=tmp_path)
     assert result.returncode == 0
     assert len(set(result.stdout.splitlines())) == 1 and len(result.stdout.splitlines()) == 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Layers do not see MPI calls that the MPI library itself makes, unless QMPI_INTERNAL=1 is set."""
+"""Layers do not see MPI calls that a shared MPI library itself makes, unless QMPI_INTERNAL=1 is set."""
 import pytest
 
 from redirect_support import counted, in_each_rank, reach, tallied

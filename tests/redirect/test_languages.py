@@ -8,12 +8,12 @@ from redirect_support import (EXCHANGE, GOT, counted, in_each_rank, needs, of_th
                            outside_asan, reach, redirect_program, tallied)
 from support import ASAN, FORTRAN_LIBRARIES, LIBQMPI, MPI_LIBRARY, OPEN_MPI
 
-# The program contains libqmpi.a, and a tool that needs libqmpi.so also loads this library, which then does
+# The static program contains libqmpi.a, and a tool that needs libqmpi.so also loads this library, which then does
 # nothing. The sanitizer must not report that there are two copies.
 TWO_COPIES = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0:detect_odr_violation=0"}
 
-# Name -> (program, arguments before the folder, environment, libraries to preload).
 PRELOADED = (LIBQMPI,)
+# Name -> (program, arguments before the folder, environment, libraries to preload).
 BINDINGS = {
     "C": ("exchange_c", (), {}, PRELOADED),
     "C, bound at once": ("exchange_c", (), {"LD_BIND_NOW": "1"}, PRELOADED),
@@ -103,8 +103,8 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
 @pytest.mark.parametrize("how", ["local", "global"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_a_call_is_seen_in_a_stack_without_pmpi_tools(order, how, env, calls, tmp_path):
-    """Without a PMPI tool, libqmpi does not intercept dlopen. The call is MPI_Initialized or MPI_Init,
-    because MPI_Init also examines the loaded libraries."""
+    """Without a PMPI tool, libqmpi does not intercept dlopen. The call is MPI_Initialized or
+    MPI_Init. Both are tested, because MPI_Init also examines the loaded libraries."""
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path, "count,output=%t.json")
     assert counted(tmp_path / "1.json") == in_each_rank({**EXCHANGE, **calls})
 

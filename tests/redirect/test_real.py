@@ -46,7 +46,7 @@ def without_times(text):
 
 
 def check_layers(tools, folder):
-    """Checks that all layers have seen the same calls. Returns these: see `counted`."""
+    """Checks that all layers have seen the same calls. Returns the numbers of these calls: see `counted`."""
     upper, *others = (counted(path) for path in folder.glob("[0-9].json"))
     assert others == [upper] * (tools.count(COUNT) - 1)
     tally = tallied(folder)

@@ -14,7 +14,7 @@ ROW = re.compile(r"W\((?P<result>[^,]+), (?P<x>\w+), (?P<number>\w+), "
                  r"\(QMPI_Context context(?:, )?(?P<parameters>.*?)\), "
                  r"\(QMPIX_NEXT_CONTEXT\(context\)(?:, )?(?P<arguments>.*)\)\) ?\\?$")
 
-# PMPI tools wrap all functions, about half of them, or only these few, which are called often.
+# PMPI tools wrap nearly all functions, about half of them, or only these few, which are called often.
 FEW = {"Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Barrier", "Wtime",
        "Initialized", "Isend", "Waitall", "T_pvar_read", "Comm_dup", "Allreduce"}
 

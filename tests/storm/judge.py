@@ -33,8 +33,8 @@ def arrivals(ledger):
 
 
 def bounds(ledger, layer, arrived):
-    """Yields (function, least, most) for each function of which calls reached the layer's place: the
-    minimum and the maximum number of calls that the layer must have seen."""
+    """Yields (function, least, most) for each function of which calls reached the layer's place: how many
+    of these calls the layer must have seen, and how many it may have seen."""
     mark, low, high = (ledger.column(layer, name) for name in ("mark", "low", "high"))
     state = ledger.state(layer)
     for f in range(FUNCTIONS):

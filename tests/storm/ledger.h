@@ -26,8 +26,8 @@ enum {
     STORM_MESSAGE = 240
 };
 
-/* The address range to which the next MPI call of a thread will return. If `unknown` is set, it is
- * not known. */
+/* The address range to which the next MPI call of a thread will return. If `unknown` is set, the
+ * range is not known. */
 struct storm_caller {
     const void *from, *to;
     int unknown;
@@ -43,8 +43,8 @@ struct storm_layer {
     storm_counts down;  /* calls that the layer itself made to the layers below */
     storm_counts top;   /* calls that the layer itself made by MPI_X, which begin at the top */
     storm_counts mark;  /* calls that had reached the layer's place when it was last switched */
-    storm_counts low;   /* of the calls before `mark`, the minimum that it must have seen */
-    storm_counts high;  /* … and the maximum */
+    storm_counts low;   /* how many of the first `mark` calls the layer must have seen */
+    storm_counts high;  /* … and how many it may have seen */
 };
 
 struct storm_ledger {
@@ -58,10 +58,11 @@ struct storm_ledger {
     char message[STORM_MESSAGES][STORM_MESSAGE];
     uint64_t events[STORM_EVENTS]; /* how often each kind of step was begun */
     storm_counts program;          /* calls that the program made */
-    storm_counts slack;            /* of these, calls that may have been left before they reached a
-                                      layer */
-    storm_counts untold; /* of these, calls that tools need not report at the end: those of
-                            child processes, and those that longjmp left */
+    storm_counts slack;  /* of `program`, calls that may have been left before they reached a
+                            layer */
+    storm_counts untold; /* of `program`, calls that tools need not report at the end: those of
+                            child processes, those that longjmp left, and those of sessions after
+                            the reports */
     struct storm_layer layer[STORM_LAYERS];
 };
 

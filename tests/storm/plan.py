@@ -53,8 +53,8 @@ class Plan:
         return f"f_{action}" if self.fortran and self.random.random() < 0.8 else action
 
     def add(self, action, *numbers, thread=0):
-        # In storm_behind, dlsym finds MPI functions in the MPI library, so that layers do not see
-        # calls through them. Other look-ups and plugins are used instead.
+        # In storm_behind, dlsym with RTLD_DEFAULT or RTLD_NEXT finds MPI functions in the MPI library, so
+        # that layers do not see calls of these. Other look-ups and plugins are used instead.
         if self.program == "storm_behind":
             if action == "look_up":
                 numbers = (1, numbers[1])

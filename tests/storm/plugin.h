@@ -7,8 +7,8 @@
 
 #include <mpi.h>
 
-/* The arguments of a plugin, which makes its MPI calls `calls` times on `comm`. This process has
- * the rank `rank` there. */
+/* The arguments of a plugin, which makes its MPI calls `calls` times on `comm`. `rank` is the
+ * rank of this process in `comm`. */
 struct storm_use {
     struct storm_ledger *ledger;
     MPI_Comm comm;

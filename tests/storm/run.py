@@ -20,6 +20,7 @@ import open_mpi
 from mpi_commands import mpi_command
 from steps import COUNTED, EVENTS, FATAL
 
+# Variables of the environment that a run does not inherit.
 UNWANTED = re.compile(r"(QMPI_|LD_|PMI|OMPI_|PRTE_|STORM_|ASAN_|UBSAN_)")
 
 

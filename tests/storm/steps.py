@@ -34,6 +34,7 @@ CALM = [
 FORTRAN = [("f_ask", number(30)), ("f_sendrecv", number(1000)), ("f_requests", number(1000)),
            ("f_allreduce",), ("f_allreduce",), ("f_collectives", number(1000)), ("f_objects",)]
 
+# Steps that only the themes below, and the functions of plan.py, add.
 SPECIAL = ["f_init", "f_finalize", "f_outside", "init", "setup", "cleanup", "finalize", "outside", "switch", "race_begins", "race_ends",
            "race", "open", "use", "close", "churn", "crowd", "open_list", "use_list", "timer",
            "between", "jump", "raise", "watch", "unwatch", "leave", "session", "finalize_last", "handles_begin", "handle", "handles_end"]

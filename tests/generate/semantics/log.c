@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints how the tool log shows the arguments of MPI functions: direction, constants, length. */
+/* Prints how the tool log shows the arguments of MPI functions: of each argument, the direction,
+ * the constants, the kind of length, and the argument that the length depends on. */
 #include "function.h"
 
 #include "tools/log/shape.c"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses every call of MPICH's variant wrongly: before there is a stack, in init, inside MPI calls
- * and after MPI_Finalize. Prints each use that did not return the documented error class or that
- * changed an output. `intruder` must never run. The tool must be the second layer of three.
+ * Uses every call of MPICH's variant wrongly: before there is a stack, in init, inside MPI calls,
+ * after MPI_Finalize and at exit. Prints each use that did not return the documented error class or
+ * that changed an output. `intruder` must never run. The tool must be the second layer of three.
  */
 #include "trace.h"
 
@@ -58,7 +58,8 @@ static void check_ids(const char *when)
         if (storage != &mark)
             trace("wrong WRONG: QMPI_Get_tool_storage(%d) %s touched its output", bad_ids[i], when);
     }
-    /* Tool 0 is MPI: nothing can be registered for it. */
+    /* Tool 0 is both ends of the stack, MPI_X and the MPI library: nothing can be registered for
+     * it. */
     BAD_ARG(QMPI_Register_tool_storage(0, &mark));
     BAD_ARG(QMPI_Register_function(0, MPI_SEND_T, intruder));
 }

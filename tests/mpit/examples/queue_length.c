@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A native layer that publishes MPI_T_UMQ_LENGTH, under this name without a prefix. It counts the
- * messages that were sent to this process by MPI_Send on MPI_COMM_WORLD and that it has not
- * received by an MPI_Recv that names the source. Senders announce their messages in a window of the
- * receiver. For the example that reads a control variable, it also publishes the size of a
- * communicator as a variable that is bound to the communicator.
+ * A native layer that publishes MPI_T_UMQ_LENGTH, under this name without a prefix. The variable is
+ * the number of messages that were sent to this process by MPI_Send on MPI_COMM_WORLD, and that
+ * this process has not received by an MPI_Recv that names the source. Senders announce their
+ * messages in a window of the receiver. For the example that reads a control variable, the layer
+ * also publishes the size of a communicator as a variable that is bound to the communicator.
  */
 #include <qmpi/mpit.h>
 #include <qmpi/qmpi.h>

@@ -113,7 +113,7 @@ static void a_layers_variables_are_in_its_categories(void)
 }
 
 /* Returns whether the category `sought` is below `category`. A nesting of more than 10 levels
- * counts as a cycle. */
+ * counts as a cycle. Looks at no more than 64 subcategories of a category. */
 static bool is_subcategory(int category, int sought, int depth)
 {
     int count = 0, indices[64];

@@ -263,7 +263,7 @@ static void every_value_but_0_switches_a_layer_on_and_is_read_back(void)
 
 /* Writes, reads and restores each variable of libqmpi, as MPICH's own tests do with all variables
  * that are not bound to an object. Like these tests, skips a string that does not fit into the
- * buffer. */
+ * buffer, such as `qmpi.stack`, which cannot be written. */
 static void every_variable_of_libqmpi_returns_the_value_written_to_it(void)
 {
     enum { ROOM = 512 };

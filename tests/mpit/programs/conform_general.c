@@ -39,7 +39,7 @@ static void an_unknown_thread_level_is_refused_or_initializes(void)
 
 static void errors_reach_no_error_handler(void)
 {
-    /* MPI_ERRORS_ARE_FATAL is set, so the process ends if an error handler is called. */
+    /* The default error handler, MPI_ERRORS_ARE_FATAL, would end the process. */
     int num, index;
     IS(T(cvar_get_index)("no such variable", &index), MPI_T_ERR_INVALID_NAME);
     IS(T(category_get_info)(100000, NULL, NULL, NULL, NULL, &num, NULL, NULL),

@@ -448,7 +448,7 @@ static void callbacks_read_write_and_reset(void)
 
 const struct conform_case conform_pvars[] = {
     CASE(indices_and_names_of_pvars_belong_together, LIBRARY),
-    /* The next two cases need a publisher only because MPICH 4.0.2 without libqmpi crashes. */
+    /* The next two cases need a publisher only because MPICH 4.0.2 alone crashes in them. */
     CASE(an_index_that_no_pvar_has_is_invalid, PUBLISHER),
     CASE(a_pvars_name_is_sought_within_its_class, PUBLISHER),
     CASE(a_published_pvar_is_as_it_was_described, PUBLISHER),

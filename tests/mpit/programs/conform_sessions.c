@@ -228,7 +228,7 @@ const struct conform_case conform_sessions[] = {
     CASE(calls_without_a_session_are_refused, PUBLISHER),
     CASE(a_pvar_handle_is_invalid_once_it_or_its_session_is_freed, PUBLISHER),
     CASE(all_handles_are_started_stopped_and_reset_together, PUBLISHER),
-    /* The next case needs a publisher only because MPICH 4.0.2 without libqmpi crashes. */
+    /* The next case needs a publisher only because MPICH 4.0.2 alone crashes in it. */
     CASE(all_handles_cannot_be_read_written_or_freed, PUBLISHER),
     CASE(starting_no_handles_is_no_error, LIBRARY),
     CASE(a_session_that_pmpi_created_may_be_used, PUBLISHER),

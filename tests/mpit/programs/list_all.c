@@ -3,9 +3,10 @@
  * Prints what MPI_T provides about the MPI library's own variables and categories, and the values
  * of most variables: before MPI_Init, between MPI_Init and MPI_Finalize and, unless this is Open
  * MPI, after MPI_Finalize. Performance variables are only read between the two calls. With `write`,
- * also writes the value of each control variable back and prints the result. Items that exist at
- * the start are printed with their indices. Items that the library adds later are printed as `new`,
- * because their indices depend on how many items the layers published.
+ * also writes each value of a control variable back after reading it, except after MPI_Finalize,
+ * and prints the result. Items that exist at the start are printed with their indices. Items that
+ * the library adds later are printed as `new`, because their indices depend on how many items the
+ * layers published.
  */
 #include "library_names.h"
 
@@ -68,7 +69,7 @@ static void print_value(MPI_Datatype datatype, int count)
 
 /* Returns whether a variable must not be read. Open MPI 4.1.4 crashes if some variables are read
  * after it has closed their components. The variables with the names of the job and of the process
- * have different values in each run. */
+ * have different values in each run, so their values cannot be compared. */
 static int is_unreadable(const char *name)
 {
     return is_open_mpi() && (strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||

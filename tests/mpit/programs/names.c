@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints the names of all performance variables, of all categories, and of the control variables
- * that layers published, each in the order of the indices; also the descriptions of published
- * categories and the value of `qmpi.stack`. Prints everything before and after MPI_Init, so that
- * the test can check what MPI_Init changes.
+ * that begin with `qmpi.`, each in the order of the indices. Also prints the descriptions of the
+ * categories that begin with `qmpi.`, and the value of `qmpi.stack`. Prints everything before and
+ * after MPI_Init, so that the test can check what MPI_Init changes.
  */
 #include <mpi.h>
 #include <stdio.h>

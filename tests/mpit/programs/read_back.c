@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes several numbers to each writable integer control variable of the layers that is not bound
- * to an object, like MPICH's test mpi_t/cvarwrite. Prints the name of each variable that accepts a
- * number, and each accepted number that is not read back. */
+/* Writes several numbers to each writable integer control variable of libqmpi and the layers
+ * (`qmpi.…`) that is not bound to an object, like MPICH's test mpi_t/cvarwrite. Prints the name of
+ * each variable that accepts a number, and each accepted number that is not read back. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

@@ -145,7 +145,7 @@ static int read_level(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* Reads more elements than fit into a small buffer, or fails in the state "lost". */
+/* Stores the level plus i in element i, or fails in the state "lost". */
 static int read_wide(void *user, const void *object, void *buffer, int count)
 {
     const struct layer *layer = user;

@@ -34,7 +34,8 @@ static bool has_thread;
 /* Exports a function, because functions of this program are hidden by default. */
 #define SHOWN __attribute__((visibility("default")))
 
-/* Replaces the function of the C library. */
+/* Replaces the function of the C library. libqmpi calls it to examine the loaded objects. If the
+ * thread must wait, this function waits until MPI is initialized. */
 SHOWN int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void *data)
 {
     typedef int function(int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -80,7 +81,7 @@ static void take_turn(void)
         sem_wait(&arrived);
 }
 
-/* The constructor of the tool looks this function up by its name. */
+/* The constructor of the tool (opens.c) looks this function up by its name. */
 SHOWN void program_turn(void);
 void program_turn(void)
 {
@@ -88,7 +89,7 @@ void program_turn(void)
         take_turn();
 }
 
-/* The constructor of the library calls this function. */
+/* The constructor of the library (constructs.c) calls this function. */
 SHOWN void program_arrived(void);
 void program_arrived(void)
 {

@@ -37,7 +37,7 @@ static void *open_plugin(void *unused)
 /* Exports a function, because functions of this program are hidden by default. */
 #define SHOWN __attribute__((visibility("default")))
 
-/* The constructor of the tool looks this function up by its name. */
+/* The constructor of the tool (opens.c) looks this function up by its name. */
 SHOWN void program_turn(void);
 void program_turn(void)
 {

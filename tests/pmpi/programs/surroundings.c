@@ -9,7 +9,8 @@
  *   children         prints how many SIGCHLD have arrived since the first such step
  *   fork             forks a child and waits for it
  *   list=FOLDER      prints the number of entries in a directory (see `counts`)
- *   replace=FOLDER   renames the entries of a directory, and creates directories of these names
+ *   replace=FOLDER   renames the entries of a directory, and creates directories with their old
+ *                    names (see `replace_entries`)
  *   close            closes all file descriptors but the standard ones
  *   read             reads a character from stdin
  *   names, maps      print what dlsym finds for some names, and the mapped files
@@ -91,7 +92,8 @@ static void fork_and_wait(void)
            WEXITSTATUS(status));
 }
 
-/* Renames each directory in `path`, and creates another one of the same name, with a file in it. */
+/* Renames each entry that `counts` in the directory `path`, and creates a directory of the same
+ * name, with a file in it. Skips entries that it has already renamed. */
 static void replace_entries(const char *path)
 {
     DIR *folder = opendir(path);

@@ -24,7 +24,7 @@
 #define BY_CONSTANT 4 /* a table of addresses that is read-only after relocation */
 #define BY_NAME 5     /* dlsym in each wrapper */
 #define BY_EARLY 6    /* dlsym in a constructor */
-#define BY_HELPER 7   /* a library of the tool's own calls PMPI_X */
+#define BY_HELPER 7   /* PMPI_X is called by a library of the tool (helper.c, passing.c) */
 
 /* With BY_NAME and BY_EARLY: the prefix of the names to look up, and where dlsym searches them. */
 #ifndef NAME

@@ -5,8 +5,9 @@
  * folder, to which each rank writes a file. Each rank prints a sum of the data, sizes and counts
  * that it received.
  *
- * With PLUGIN, the exchange is a function of a shared library, which does not call MPI_Init if
- * REDIRECT_INITIALIZED is set. With BY_NAME, the program is not linked with MPI: see by_name.h.
+ * With PLUGIN, the exchange is a function of a shared library. It does not call MPI_Init if
+ * REDIRECT_INITIALIZED is set, because plugin_host.c has then called it. With BY_NAME, the program
+ * is not linked with MPI: see by_name.h.
  */
 #include <mpi.h>
 

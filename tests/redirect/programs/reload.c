@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Usage: reload TIMES. Loads the MPI library (REDIRECT_MPI), calls it and unloads it, several
- * times. If REDIRECT_BINDING is set, also loads and unloads this language binding. Occupies the
- * address range of the libraries in between, so that they are loaded at other addresses. The
+ * times. If REDIRECT_BINDING is set, also loads and unloads this language binding. Maps other
+ * memory in between, so that the loader probably cannot use the same addresses again. The
  * program is not linked with MPI.
  */
 #define _GNU_SOURCE

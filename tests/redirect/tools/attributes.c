@@ -89,8 +89,8 @@ static void note_got(const char *function, int keyval, void *value, int found)
 }
 
 /* Defines the wrapper of a function that gets an attribute. INSTEAD returns the handle to pass on.
- * ON is the next function. With `ask`, the attribute is also got by AGAIN, whose result must be the
- * same. */
+ * ON is the next function. With `ask`, the attribute is queried once more by AGAIN, whose result
+ * must be the same. */
 #define GET(X, HANDLE, INSTEAD, ON, AGAIN)                                                         \
     WRAPPER(X, HANDLE handle, int keyval, void *value, int *flag)                                  \
     {                                                                                              \

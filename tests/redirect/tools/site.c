@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints for each MPI call the library or program and the function that contain the caller, as
- * dladdr finds them.
+ * Prints for each MPI call, except those of MPI_Pcontrol, the library or program and the function
+ * that contain the caller, as dladdr finds them.
  */
 #define _GNU_SOURCE
 #include "trace.h"

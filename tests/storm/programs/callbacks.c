@@ -8,6 +8,8 @@
 #include <setjmp.h>
 
 static _Thread_local struct storm_thread *here;
+/* How often each callback was called in the present step. `asked` has a bit for each callback of a
+ * generalized request: 1: query; 2: release; 4: cancel. */
 static _Thread_local int copied, deleted, raised, applied, asked;
 static _Thread_local sigjmp_buf back;
 static _Thread_local int leaves;
@@ -85,8 +87,8 @@ static void ignore(MPI_Comm *comm, int *code, ...)
 }
 
 /* Returns the result of a failing MPI_Send whose error handler returns: the error or, in MPICH 5,
- * success. It is not inlined into the function that calls sigsetjmp, because a jump could change
- * its variables there. */
+ * success. This function is not inlined into its caller, which calls sigsetjmp, because a jump
+ * could change the variables of inlined code. */
 static __attribute__((noinline)) int returned_by_send(MPI_Comm comm)
 {
     MPI_Errhandler handler;

@@ -16,6 +16,7 @@ enum { FREED = 4, BYTES = 64 };
 enum field { COMM, TYPE, GROUP, REQUEST, WIN, FILE_HANDLE, OP, INFO, ERRHANDLER, KEYVAL, MESSAGE };
 enum { FIELDS = MESSAGE + 1 };
 enum { MESSAGES = 12 }; /* how many calls at the beginning of `calls` send or receive */
+/* The ways in which a handle is wrong. */
 enum { HANDLES_NULL, HANDLES_FREED, HANDLES_OTHER, HANDLES_NEVER, HOWS };
 
 union handle {
@@ -514,7 +515,8 @@ static int call_Comm_set_errhandler(struct given *given)
     return error;
 }
 
-/* Passes a copy of the handle to the function, unless the handle is valid. */
+/* Passes a copy of the handle to the function. If the handle is valid, makes no call, because later
+ * calls need the object. */
 #define FREES(X, field, member)                                                                    \
     static int call_##X(struct given *given)                                                       \
     {                                                                                              \

@@ -6,7 +6,7 @@
 
 #include <dlfcn.h>
 
-/* Makes the calls that are allowed before MPI_Init and after MPI_Finalize, a[1] times, also in
+/* Makes three calls that are allowed before MPI_Init and after MPI_Finalize, a[1] times, perhaps in
  * several threads at the same time. a[0] is 0 before MPI_Init, 1 after it, and 2 after
  * MPI_Finalize. */
 static void outside(struct storm_thread *thread, const long *a)
@@ -39,10 +39,11 @@ static void init(struct storm_thread *thread, const long *a)
     }
 }
 
-/* Initializes MPI_T, only once, because some versions of MPICH crash at the second time. Makes the
- * first call of MPI_Wtime here, while there are no other threads and no signals: in this call, Open
- * MPI sets the origin of its clock without a lock, and a second thread that does so at the same
- * time would get a negative time. */
+/* Creates the communicators of the threads. Initializes MPI_T, only once, because some versions of
+ * MPICH crash if it is initialized a second time. Makes the first call of MPI_Wtime here, while
+ * no other thread calls MPI and there are no signals: in this call, Open MPI sets the origin of its
+ * clock without a lock, and a second thread that does so at the same time would get a negative
+ * time. */
 static void setup(struct storm_thread *thread, const long *a)
 {
     int provided = -1;

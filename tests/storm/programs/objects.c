@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Steps that create, use and free objects: communicators, groups, datatypes, infos. */
+/* Steps that create, use and free objects (communicators, grids, groups, datatypes, infos), and the
+ * step `words` with calls that need no object. */
 #include "program.h"
 
 static void communicators(struct storm_thread *thread, const long *a)

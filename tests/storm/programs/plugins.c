@@ -45,7 +45,8 @@ static void **place(struct storm_thread *thread, long number)
     return &places[thread->number][number % PLACES];
 }
 
-/* The next three steps are open PLUGIN PLACE MODE; use PLACE CALLS; close PLACE. */
+/* The next three steps are open PLUGIN PLACE MODE; use PLACE CALLS; close PLACE. `open` does
+ * nothing if the place is in use, and the other two do nothing if it is free. */
 static void open_plugin(struct storm_thread *thread, const long *a)
 {
     void **where = place(thread, a[1]);
@@ -101,8 +102,9 @@ static void open_list(struct storm_thread *thread, const long *a)
     }
 }
 
-/* use_list FIRST COUNT CALLS: uses these plugins, and reports each of them whose calls the first
- * layer does not see. The judge could not tell which plugin it is. */
+/* use_list FIRST COUNT CALLS: uses these plugins. If layer 1 wraps MPI_Comm_rank, reports each
+ * plugin of which the layer sees another number of calls: judge.py could not tell which plugin it
+ * is. */
 static void use_list(struct storm_thread *thread, const long *a)
 {
     const uint64_t *seen = &storm->layer[1].seen[STORM_Comm_rank];

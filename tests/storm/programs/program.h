@@ -43,7 +43,7 @@ extern int storm_verbose;
 /* Returns the caller of this thread; async-signal-safe. */
 struct storm_caller *storm_caller(void);
 
-/* Returns QMPIX_Tool_set_enabled, or NULL if there are no layers. */
+/* Returns QMPIX_Tool_set_enabled, or NULL if QMPI_TOOLS is not set or there are no layers. */
 int (*storm_set_enabled(void))(int, int);
 
 /* Tables of actions; each ends with a row without a name. */
@@ -53,11 +53,11 @@ extern const struct storm_action storm_message_actions[], storm_collective_actio
     storm_plugin_actions[], storm_signal_actions[], storm_process_actions[], storm_handle_actions[],
     storm_fortran_actions[];
 
-/* Reads the script in $STORM_SCRIPT and carries it out. */
+/* Reads the script, the file $STORM_SCRIPT, and carries it out. Returns 0. */
 int storm_run(void);
 
-/* storm_leave_rest ends the run after this phase. storm_run_rest carries out the steps of the first
- * thread in all later phases. */
+/* storm_leave_rest lets storm_run return after the present phase. storm_run_rest then carries out
+ * the steps of the first thread in all later phases. */
 void storm_leave_rest(void);
 void storm_run_rest(void);
 

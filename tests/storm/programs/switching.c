@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps that switch layers off and on. The program may not be linked with libqmpi, so it looks up
- * QMPIX_Tool_set_enabled. If no thread calls MPI during a switch, the number of calls that a layer
- * must see is exact. In a race, it is only bounded for the layers that are switched; the other
- * layers must see all calls.
+ * Steps that switch layers off and on. Not every program is linked with libqmpi, so
+ * QMPIX_Tool_set_enabled is looked up. If no thread calls MPI during a switch, the number of calls
+ * that a layer must see is exact. In a race, only a minimum and a maximum are known for the layers
+ * that are switched; the other layers must see all calls.
  */
 #include "program.h"
 

@@ -8,8 +8,8 @@
  *   KEEPS     with BY_NAME: it looks up each function only once
  *   DEPENDS   it needs a library of its own that stores its state (state.c)
  *   SHARES    it needs a library with MPI calls that plugins of the program also need (plugin.c)
- *   OPENS     it opens a library in its constructor, and closes it in MPI_Init (1) or MPI_Finalize
- *             (2)
+ *   OPENS     it opens a library in its constructor, and closes the library in MPI_Init and
+ *             MPI_Init_thread (1), or in MPI_Finalize (2)
  *   TALKS     it makes an MPI call of its own in MPI_Barrier and, unless STORM_QUIET is set, in its
  *             constructor
  */
