@@ -10,7 +10,7 @@
  *   ENTRY name, n    MPI_X and, except in libqmpi.a, PMPI_X, which jump through their slots;
  *                    and n's first-call code
  *   SAME name, other `name`, a second name of libqmpi's function `other`
- *   SAMES_END        ends a file that contains no END
+ *   SAMES_END        ends a file that consists of SAME lines
  *   THUNKS           begins the code that thunks call
  *   THUNK name, n, arguments
  *                    thunk_call_MPI_X, which has this many arguments: calls the function of a node,

@@ -10,7 +10,7 @@
  *       Identifies a frame and its return address. The member `frame` is an address in the frame,
  *       above everything that the functions which it calls use.
  *   qmpi_frame_return_address(entry)
- *       Returns the return address of a frame that is in use.
+ *       Returns the return address of a frame, which must be in use.
  *   qmpi_frame_cfa(entry)
  *       Returns the canonical frame address of this frame.
  *   qmpi_frame_outer(context)
