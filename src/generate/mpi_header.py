@@ -123,7 +123,7 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | 
                    standard: dict[str, list[str]] | None = None) -> list[Function]:
     """Returns each MPI function that is declared and exported (exported is None: all that are
     declared), ordered by number, with the standard's names of parameters from
-    read_parameter_names(). Functions that are not in `numbers` get the numbers after it."""
+    read_parameter_names(). Functions that are not in `numbers` get the next numbers."""
     number_of = {name: number for number, name in enumerate(numbers)}
     writer = c_generator.CGenerator()
     found = {}

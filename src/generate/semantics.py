@@ -437,7 +437,8 @@ PLAIN = {("MPI_Abort", "errorcode")}
 
 
 def constants_of(function: Function, parameter: Parameter) -> str:
-    """Returns the kind of constants (see CONSTANT_KINDS) that an argument, or an integer to which it points, may be."""
+    """Returns the kind of constants (see QMPIX_Constants) that an argument, or an integer to which the argument
+    points, may be."""
     base = parameter.type.replace("const ", "").split()[0]
     name = parameter.name
     if base == "void":
