@@ -5,8 +5,8 @@
  *
  * The ranks form a binomial tree: the parent of a rank is the rank without its lowest 1 bit, so
  * that a subtree is a range of ranks. Statements are merged on the way up, and the result is sent
- * down. Absent ranks are left out: their children report to the nearest ancestor that is present.
- * If there is none, they report to the lowest rank that is present.
+ * down. Absent ranks are left out: their children report to the nearest ancestor that may be
+ * present. If there is no such ancestor, they report to the lowest rank that may be present.
  */
 #define _GNU_SOURCE
 #include "job/presence.h"

@@ -633,7 +633,7 @@ static int finalize_session_job(MPI_Session *session)
 
 /* If `group` contains all processes of mpi://WORLD, sets *rank to the rank of this process there,
  * and *places to the ranks of all processes in `group`, and returns their number. Otherwise returns
- * 0. The caller frees *places in both cases. */
+ * 0. The caller sets *places to NULL before the call, and frees it afterwards in both cases. */
 static int place_processes(MPI_Session session, MPI_Group group, int *rank, int **places)
 {
     MPI_Group world;
