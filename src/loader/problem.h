@@ -43,7 +43,8 @@ bool qmpi_problem_is_stopping(void);
  * deferred to MPI_Init. */
 _Noreturn void qmpi_problem_stop_now(void);
 
-/* Prints the notes of a stack. */
+/* Prints the notes of a stack if this process prints messages for the job; not if it only tries the
+ * stack for a command (QMPI_TRIAL), because the command prints the notes itself. */
 void qmpi_problem_print_notes(const struct qmpi_stack *stack);
 
 /* Sets the variable or file that lists the middle part of the stack (by default QMPI_TOOLS).
