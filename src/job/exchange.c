@@ -337,9 +337,9 @@ static void find_children(struct tree *tree, int parent)
 {
     tree->children = qmpi_allocate((size_t)tree->size, sizeof *tree->children);
     visit_children(tree, tree->rank, add_child);
+    /* The lowest rank that may be present: all ranks without such an ancestor report to it. */
     if (parent < 0 && tree->rank)
-        visit_children(tree, 0, add_child); /* this is the lowest present rank, to which all without
-                                               a present ancestor report */
+        visit_children(tree, 0, add_child);
 }
 
 /* ---- Up and down ----------------------------------------------------------------------------- */

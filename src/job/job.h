@@ -33,8 +33,8 @@ void qmpi_job_watch_sessions(qmpi_function **targets);
 const int *qmpi_job_ranks(int tool_id, int *count);
 
 /* Creates a communicator of the processes that have the layer, in the order of qmpi_job_ranks (of
- * all processes if these are not known), with MPI_ERRORS_RETURN. Collective over its processes. The
- * communicator has no attributes of the program. Returns an error class. */
+ * all processes if the ranks are not known), with MPI_ERRORS_RETURN. Collective over its processes.
+ * The communicator has no attributes of the program. Returns an error class. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
 /* qmpi_job_create_comm derives the communicators of layers from a communicator of the job, which is

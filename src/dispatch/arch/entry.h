@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assembler macros that entries.S consists of, for each processor.
+ * The assembler macros that entries.S, abi_same.S and redirect/fortran_deferred.S consist of, for
+ * each processor.
  *
  *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots and, except in
  *                    libqmpi.a, qmpi_missing (see process/mpi_library.h)
