@@ -93,7 +93,7 @@ QMPI_ABI_HANDLE_FUNCTIONS(MPI_Message, MESSAGE)
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Op, OP)
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Request, REQUEST)
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Win, WIN)
-#ifdef MPI_SESSION_NULL /* Open MPI 5 has sessions, but calls itself MPI 3.1 */
+#ifdef MPI_SESSION_NULL /* not by version: Open MPI 5 has sessions, but calls itself MPI 3.1 */
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Session, SESSION)
 #endif
 

@@ -53,7 +53,7 @@ extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The entry points MPI_X of libqmpi, even if these names are interposed. */
 extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The functions that terminators call: PMPI_X of the MPI library or, for the few functions that
+/* The functions that terminators call: PMPI_X of the MPI library or, for the functions that
  * wrap_terminator_targets in startup/startup.c lists, a wrapper of it. */
 extern qmpi_function *qmpi_terminator_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 

@@ -273,6 +273,7 @@ def group_of(name: str) -> str:
 
 
 def short_name(name: str) -> str:
+    # A function of an extension gets the name of the MPI function that has the same meaning.
     # Before MPI 4, persistent collectives were an extension of Open MPI: MPIX_Bcast_init. MPICH's
     # MPIX_Stream_send is an MPI_Send that names streams, too. A function that only enqueues a
     # transfer on a stream, such as MPIX_Send_enqueue, matches no rule, because the transfer takes

@@ -64,7 +64,7 @@ static enum qmpi_presence ask_hydra(int rank)
 
 /* ---- PMIx ------------------------------------------------------------------------------------ */
 
-/* The structure of <pmix_common.h> since version 2. The sizes are part of its ABI. */
+/* The structures of <pmix_common.h> since version 2. Their sizes are part of the ABI of PMIx. */
 struct pmix_process {
     char nspace[256];
     uint32_t rank;
