@@ -22,9 +22,10 @@ enum qmpi_tool_reserved {
                                tool needs it */
     QMPI_RESERVED_REQUIRED, /* whether the layer stays in the stack even if QMPI_DISABLE matches it:
                                yes or no; only in files of the site */
-    QMPI_RESERVED_FORCE,    /* whether conflicts of the layer with others are ignored: yes or no */
-    QMPI_RESERVED_OPTIONAL, /* whether the layer is left out without an error if it cannot be used:
-                               yes or no */
+    QMPI_RESERVED_FORCE, /* whether conflicts of the layer, with others or with its conditions, are
+                            ignored: yes or no */
+    QMPI_RESERVED_OPTIONAL, /* whether the layer is left out without an error if its tool cannot be
+                               used (an invalid entry is still an error): yes or no */
     QMPI_RESERVED_FORTRAN,  /* whether the program calls the Fortran wrappers of a PMPI tool in the
                                topmost layer: yes or no; default: see pmpi/fortran_wrappers.h */
     /* The conditions: see conditions.h. */

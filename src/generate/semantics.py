@@ -307,7 +307,7 @@ OF_REQUESTS = {
 }
 # The names of parameters that have a role in all functions.
 IN_ALL = {"root": "root"}
-# Roles that follow from the type of a parameter; a role in NAMED also requires one of these names.
+# Roles that follow from the type of a parameter; a role in NAMED also requires one of the names there.
 TYPED = {
     "comm": r"MPI_Comm", "window": r"MPI_Win", "file": r"MPI_File", "request": r"(const )?MPI_Request ?(\*|\[\])",
     "message": r"MPI_Message ?\*", "status": r"MPI_Status ?\*", "flag": r"int ?\*",

@@ -322,7 +322,8 @@ static double deadline_for(struct tree *tree, int rank)
     double levels = 1;
     for (int other = rank; other && other > tree->rank; other = parent_of(other))
         levels = (double)__builtin_ctz((unsigned)other) + 1;
-    if (rank <= tree->rank) { /* the parent waits for its children one after the other */
+    if (rank <= tree->rank) { /* the parent waits for its children one after the other: their levels
+                                 add up */
         int height = 1;
         while (height < 31 && 1L << height < tree->size)
             height++;
