@@ -87,7 +87,10 @@ struct qmpi_tool_entry {
     const char *stack;     /* the innermost named stack that contains it; NULL: none */
     int stack_line;        /* where this stack starts in the file `source` */
     const char *part;      /* "above" or "below" if it is in such a section; NULL: otherwise */
+    /* For an entry of a named stack, the scope of the outermost entry through which it is used. */
     enum qmpi_tool_scope scope;
+    /* That of its section or, if this is AS_SET, of the innermost entry through which it is used
+     * and that has another value. */
     enum qmpi_tool_on_error on_error;
 };
 
