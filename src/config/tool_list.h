@@ -113,7 +113,8 @@ void qmpi_tool_entry_add_reserved(struct qmpi_tool_entry *entry, enum qmpi_tool_
  * text. */
 char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry);
 
-/* Adds an entry, in which only the position is set. */
+/* Adds an entry, in which only the position is set. The result is valid until the next entry is
+ * added. */
 struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 
 /* Adds a copy of an entry, which keeps the position of the original. */

@@ -181,8 +181,8 @@ def read_callbacks(tree: c_ast.FileAST) -> list[str]:
 
 
 def read_enumerators(tree: c_ast.FileAST, tag: str) -> list[str]:
-    """Returns the enumerators of `enum tag` in their order, from 0; empty if mpi.h has no such
-    enum."""
+    """Returns the enumerators of `enum tag` in the order of their values, which must be 0, 1, …; empty if mpi.h has no
+    such enum."""
     found = []
 
     class Visitor(c_ast.NodeVisitor):

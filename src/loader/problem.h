@@ -28,8 +28,8 @@ void qmpi_problem_report_stack(const struct qmpi_stack *stack, char *problem);
  * first. */
 void qmpi_problem_print_config(void);
 
-/* Ends the process, and the job, if there was a problem that stops the run, unless it is deferred
- * to MPI_Init. */
+/* Ends the process, and the job, if there was a problem that stops the run, unless such a stop is
+ * deferred to MPI_Init. */
 void qmpi_problem_stop(void);
 
 /*
