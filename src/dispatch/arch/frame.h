@@ -8,7 +8,7 @@
  *
  *   struct qmpi_frame_entry
  *       Identifies the frame of a function, and its return address. The member `frame` is an
- * address in the frame, above the frames of all functions that this function calls.
+ *       address in the frame, above the frames of all functions that this function calls.
  *   qmpi_frame_return_address(entry)
  *       Returns the return address of a frame, which must be in use.
  *   qmpi_frame_cfa(entry)
