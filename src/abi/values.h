@@ -6,8 +6,9 @@
  * fills map them to the handles of this library and back. Any other handle of the ABI consists of
  * the bits of this library's handle, which are never that small, so that its conversion needs no
  * memory. The kind of an integer determines the constants that it may be. Any other value does
- * not change, unless the other side has a constant of the same value: then one bit of it changes.
- * If constants of a kind can be combined, each of them is converted, and other bits do not change.
+ * not change, unless the other side has a constant of the same value: then one bit of the value
+ * changes. If constants of a kind can be combined, each of them is converted, and other bits do not
+ * change.
  */
 #ifndef QMPI_ABI_VALUES_H
 #define QMPI_ABI_VALUES_H
@@ -93,7 +94,7 @@ QMPI_ABI_HANDLE_FUNCTIONS(MPI_Message, MESSAGE)
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Op, OP)
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Request, REQUEST)
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Win, WIN)
-#ifdef MPI_SESSION_NULL /* Open MPI 5 has sessions, but calls itself MPI 3.1 */
+#ifdef MPI_SESSION_NULL /* not by version: Open MPI 5 has sessions, but calls itself MPI 3.1 */
 QMPI_ABI_HANDLE_FUNCTIONS(MPI_Session, SESSION)
 #endif
 

@@ -21,8 +21,9 @@ extern bool qmpi_clock_is_counter QMPI_HIDDEN;
  * when the stack is built. */
 void qmpi_clock_configure(void);
 
-/* Selects the clock and starts the calibration; further calls have no effect. Takes some 20 us. Any
- * thread; after qmpi_clock_configure, also in a signal handler. */
+/* Selects the clock and starts the calibration; further calls have no effect. The first call takes
+ * some 20 us if the clock is the cycle counter. Any thread; after qmpi_clock_configure, also in a
+ * signal handler. */
 void qmpi_clock_start(void);
 
 /* Whether the clock has been started, so that this thread may read it and convert times. */
@@ -53,7 +54,8 @@ struct qmpi_clock_tick {
     double error; /* maximum relative error */
 };
 
-/* Returns the moment at which the clock was started. */
+/* Returns the moment at which the clock was started. For this function and the next two, it must
+ * have been started. */
 struct qmpi_clock_moment qmpi_clock_started_at(void);
 
 /* Returns the length of a tick. If the clock is the cycle counter, measures it over the time since
@@ -61,9 +63,9 @@ struct qmpi_clock_moment qmpi_clock_started_at(void);
  * handler. */
 struct qmpi_clock_tick qmpi_clock_refine(void);
 
-/* Converts a number of ticks. The length of a tick is measured over an interval at least half as
- * long as `ticks`, if that much time has passed since the start, so that the error of the result is
- * about that of a few readings. Any thread, also in a signal handler. */
+/* Converts a number of ticks to nanoseconds. The length of a tick is measured over an interval at
+ * least half as long as `ticks`, if that much time has passed since the start, so that the error of
+ * the result is about that of a few readings. Any thread, also in a signal handler. */
 uint64_t qmpi_clock_nanoseconds(uint64_t ticks);
 
 /* ---- The relation to other processes --------------------------------------------------------- */

@@ -9,15 +9,15 @@
 
 #include <qmpi/clock.h>
 
-/* The maximum change of a clock's rate during a run: that of a quartz changes by some 0.1 ppm per
- * degree. */
+/* The assumed maximum relative change of a clock's rate during a run: that of a quartz changes by
+ * some 0.1 ppm per degree. */
 #define RATE_CHANGES 1e-6
 
 /* Immutable once `latest` points to it. */
 struct offsets {
     struct qmpi_clock_reference reference;
     struct qmpi_clock_relation relations[2];
-    double tick; /* nanoseconds */
+    double tick; /* the length of a tick of this process, in nanoseconds */
     int count;   /* of relations */
 };
 

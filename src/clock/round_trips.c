@@ -15,7 +15,12 @@
 
 #include <stdlib.h>
 
-enum { TAG = 1, TRIPS_MIN = 5, TRIPS_MAX = 50, ENOUGH = 100000 /* ns: then no more trips */ };
+enum {
+    TAG = 1,
+    TRIPS_MIN = 5,
+    TRIPS_MAX = 50,
+    ENOUGH = 100000 /* ns: after this time, the next trip is the last, but not before TRIPS_MIN */
+};
 
 /* A message from the process against which a process measures its clock. */
 struct reply {
@@ -67,8 +72,8 @@ static bool is_same_clock(const struct measurement *measurement, const struct tr
 }
 
 /* Returns the shortest of several trips, or one that shows that both processes have the same clock.
- * After such a trip, only one more follows, which tells the other process to stop. If a call of MPI
- * fails, the reply in the result is not valid. */
+ * After such a trip, at most one more follows, which tells the other process to stop. If a call of
+ * MPI fails, the reply in the result is not valid. */
 static struct trip measure_trips(const struct measurement *measurement, int other)
 {
     struct trip best = {.length = UINT64_MAX}, trip;
@@ -103,8 +108,8 @@ static double ticks_between(uint64_t one, uint64_t other)
  * Returns the relation of this process to rank 0, from that of the other process, which is in the
  * reply. An offset between clocks of the same kind (counter or not) that is not larger than its
  * bound counts as 0 and is added to the bound, so that processes that share a clock get exactly the
- * same times. This applies to the offset to the other
- * process, whose relation is then copied, and to the offset to rank 0.
+ * same times. This applies to the offset to the other process, whose relation is then copied (with
+ * a larger bound), and to the offset to rank 0.
  */
 static struct qmpi_clock_relation relate_to_reference(const struct measurement *measurement,
                                                       const struct trip *trip)

@@ -289,8 +289,8 @@ static char *check_section(const char *name)
 }
 
 /* Reads a line that starts with a bracket. Sets *name to "above", "below" or the name of the stack,
- * and *stack to whether it is a stack. On failure, returns the problem and sets *name to NULL;
- * otherwise returns NULL. */
+ * and *stack to whether the section is a stack. On failure, returns the problem and sets *name to
+ * NULL; otherwise returns NULL. */
 static char *read_section_header(const char *text, char **name, bool *stack)
 {
     static const char word[] = "stack";

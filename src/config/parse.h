@@ -50,11 +50,11 @@ char *qmpi_config_refuse_value(int setting, const char *name, const char *value)
 
 /* An invalid line that does not belong to a tool, or an invalid file. */
 struct qmpi_config_problem {
-    int line;    /* 0: the file as a whole */
-    int section; /* the section of the line; QMPI_SECTION_MIDDLE if the line starts an invalid
-                    section */
-    char *text;
-    char *problem;       /* the message, with a hint */
+    int line;      /* 0: the file as a whole */
+    int section;   /* the section of the line; QMPI_SECTION_MIDDLE if the line starts an invalid
+                      section */
+    char *text;    /* the line, without blanks around it; "" for the file as a whole */
+    char *problem; /* the message, with a hint */
     const char *without; /* what is ignored because of the problem, in words */
 };
 

@@ -75,7 +75,7 @@ static void add_config_file(struct files *files, char *path, enum qmpi_tool_scop
     size_t size = 0;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     /* It is no error if the user's file does not exist, or if this process is not permitted to open
-     * it: most users have none, and some processes may not search its directory. */
+     * it: most users have none, and some processes lack the permission to search its directory. */
     if (descriptor < 0 && scope == QMPI_SCOPE_USER &&
         (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
         free(path);

@@ -303,7 +303,7 @@ static void find_middle(struct builder *builder)
 {
     struct qmpi_stack *stack = builder->stack;
     stack->source = qmpi_start_variables[0];
-    /* qmpi_getenv would treat an empty variable like one that is not set. */
+    /* An empty variable means an empty middle part, but qmpi_getenv would treat it as not set. */
     for (int i = 0; i < QMPI_START_VARIABLES && !stack->variable; i++) {
         if (secure_getenv(qmpi_start_variables[i]))
             stack->variable = qmpi_start_variables[i];

@@ -2,7 +2,7 @@
 /*
  * The stack that results from the environment and the configuration files. From the application
  * down: the sections [above] of the files from the outermost to the innermost; the middle, which is
- * given by a variable, else by the tools outside the sections of all files; the sections [below]
+ * given by a variable, else by the tools that the files list outside sections; the sections [below]
  * from the innermost file to the outermost. Named stacks are replaced by their tools, and what
  * QMPI_DISABLE matches is left out, unless the site requires it.
  */

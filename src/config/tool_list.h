@@ -22,9 +22,10 @@ enum qmpi_tool_reserved {
                                tool needs it */
     QMPI_RESERVED_REQUIRED, /* whether the layer stays in the stack even if QMPI_DISABLE matches it:
                                yes or no; only in files of the site */
-    QMPI_RESERVED_FORCE,    /* whether conflicts of the layer with others are ignored: yes or no */
-    QMPI_RESERVED_OPTIONAL, /* whether the layer is left out without an error if it cannot be used:
-                               yes or no */
+    QMPI_RESERVED_FORCE, /* whether conflicts of the layer, with others or with its conditions, are
+                            ignored: yes or no */
+    QMPI_RESERVED_OPTIONAL, /* whether the layer is left out without an error if its tool cannot be
+                               used (an invalid entry is still an error): yes or no */
     QMPI_RESERVED_FORTRAN,  /* whether the program calls the Fortran wrappers of a PMPI tool in the
                                topmost layer: yes or no; default: see pmpi/fortran_wrappers.h */
     /* The conditions: see conditions.h. */
@@ -86,7 +87,10 @@ struct qmpi_tool_entry {
     const char *stack;     /* the innermost named stack that contains it; NULL: none */
     int stack_line;        /* where this stack starts in the file `source` */
     const char *part;      /* "above" or "below" if it is in such a section; NULL: otherwise */
+    /* For an entry of a named stack, the scope of the outermost entry through which it is used. */
     enum qmpi_tool_scope scope;
+    /* That of its section or, if this is AS_SET, of the innermost entry through which it is used
+     * and that has another value. */
     enum qmpi_tool_on_error on_error;
 };
 
@@ -109,7 +113,8 @@ void qmpi_tool_entry_add_reserved(struct qmpi_tool_entry *entry, enum qmpi_tool_
  * text. */
 char *qmpi_tool_entry_source(const struct qmpi_tool_entry *entry);
 
-/* Adds an entry, in which only the position is set. */
+/* Adds an entry, in which only the position is set. The result is valid until the next entry is
+ * added. */
 struct qmpi_tool_entry *qmpi_tool_list_add(struct qmpi_tool_list *list);
 
 /* Adds a copy of an entry, which keeps the position of the original. */

@@ -28,7 +28,8 @@ struct qmpi_chain_layer {
     void (*observe)(struct qmpi_node *node); /* completes a new node for `observing` */
     bool pmpi_tool;
     bool (*starts)(int tool_id, int number); /* whether the layer is on at first for a function that
-                                                it intercepts; NULL: it is for all */
+                                                it intercepts; NULL: it is on for all of
+                                                them */
 };
 
 /* The kinds of nodes that check a layer. */
@@ -66,10 +67,11 @@ void qmpi_chain_add(int tool_id, const struct qmpi_chain_layer *layer);
 bool qmpi_chain_intercepts(int tool_id, int number);
 
 /*
- * Returns the node of the layer above the chain `next`, for a function that it intercepts. It is
- * created once for each `next`, and again only if the layer has registered another function. Thus
- * the number of nodes is limited by the sets of layers that have been on together. Called during
- * start-up or under the lock of qmpi_chain_hold.
+ * Returns the topmost node of layer `tool_id` above the chain `next`, for a function that the layer
+ * intercepts. The nodes of the layer (one, or two if it also observes the function, and those that
+ * check it) are created once for each `next`, and again only if the layer has registered another
+ * function. Thus the number of nodes is limited by the sets of layers that have been on together.
+ * Called during start-up or under the lock of qmpi_chain_hold.
  */
 QMPI_Context qmpi_chain_insert(int tool_id, int number, QMPI_Context next);
 
@@ -107,8 +109,8 @@ bool qmpi_chain_is_active(void);
  * once. */
 void qmpi_chain_activate(void);
 
-/* No layer is switched between these two calls, so that relocations can be set according to the
- * current chains. */
+/* Between these two calls, no other thread switches a layer. A thread calls them to switch a layer,
+ * or to set relocations according to the current chains. */
 void qmpi_chain_hold(void);
 void qmpi_chain_release(void);
 

@@ -53,7 +53,7 @@ extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The entry points MPI_X of libqmpi, even if these names are interposed. */
 extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The functions that terminators call: PMPI_X of the MPI library or, for the few functions that
+/* The functions that terminators call: PMPI_X of the MPI library or, for the functions that
  * wrap_terminator_targets in startup/startup.c lists, a wrapper of it. */
 extern qmpi_function *qmpi_terminator_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
@@ -94,8 +94,8 @@ struct qmpi_node {
     const void *observer;    /* the observer of the layer, or of the run of layers that it tops
                                 (observe/observe.c), or one that checks the layer (chain.h); NULL:
                                 none */
-    const struct qmpi_node_trampoline *trampoline; /* used when this node is the first; NULL: the
-                                                      general trampoline */
+    const struct qmpi_node_trampoline *trampoline; /* used when this node is the first; NULL: see
+                                                      target_of in chain.c */
     qmpi_function *mpich_function; /* with the signature of MPICH's variant: the layer's own
                                       function if the layer is of this variant, otherwise a function
                                       for calls from layers that are; NULL: none */

@@ -123,9 +123,10 @@ static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
 
 /* ---- The segment ----------------------------------------------------------------------------- */
 
+/* It begins with the program headers. */
 struct segment {
     uint64_t offset, address;              /* its beginning, in the file and in memory */
-    uint64_t dynamic_at, strings_at, size; /* within it, after the program headers */
+    uint64_t dynamic_at, strings_at, size; /* offsets of two parts in it; its size */
 };
 
 static uint64_t round_up(uint64_t value, uint64_t step)

@@ -28,8 +28,8 @@ static uint64_t read_tls_size(const struct qmpi_elf_file *file)
 }
 
 /* Whether the code of a library needs thread-local storage at the same distance from the thread
- * pointer in all threads. For some processors, the linker does not set the flag, so that only the
- * relocations show it. */
+ * pointer in all threads. For some processors, the linker does not set DF_STATIC_TLS, so that only
+ * the relocations show this need. */
 static bool uses_static_tls(const struct qmpi_elf_file *file)
 {
     const struct qmpi_elf_image *image = &file->image;

@@ -76,8 +76,9 @@ static bool use_segments(const struct link_map *object, uintptr_t address, ElfW(
     return false;
 }
 
-/* Finds the program headers of an object in the loader's list. Those of a library follow its ELF
- * header, at its first address; those of a copy (copy.h) precede its dynamic section. */
+/* Finds the program headers of an object in the loader's list. The ELF header of a library is at
+ * its first address and tells where the program headers are, except in a copy (copy.h), where they
+ * end in front of the dynamic section. */
 static bool find_segments(const struct link_map *object, struct dl_phdr_info *info)
 {
     *info = (struct dl_phdr_info){.dlpi_addr = object->l_addr, .dlpi_name = object->l_name};

@@ -56,7 +56,8 @@ void *qmpi_elf_loaded_find(const struct qmpi_elf_loaded *object, const char *nam
 /* The same for a name whose hash is known. */
 void *qmpi_elf_loaded_find_hashed(const struct qmpi_elf_loaded *object, struct qmpi_elf_name name);
 
-/* Returns the address of one of the object's symbols. */
+/* Returns the address of one of the object's symbols. For a symbol of the type STT_GNU_IFUNC, calls
+ * its resolver. */
 void *qmpi_elf_loaded_address(const struct qmpi_elf_loaded *object, const ElfW(Sym) * symbol);
 
 /*
@@ -86,7 +87,8 @@ bool qmpi_elf_loaded_containing(const void *address, struct qmpi_elf_loaded *obj
  */
 struct qmpi_elf_held {
     struct qmpi_elf_loaded object;
-    void *handle; /* the caller sets it to NULL to keep the object loaded for ever */
+    void *handle; /* NULL if qmpi_elf_walks_alone returned true. A caller that sets it to NULL keeps
+                     the object loaded for ever */
 };
 
 /* Whether to hold an object. It may still be loading: its tables and names may be read, but not the

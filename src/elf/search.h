@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The file that the dynamic loader would load for a name, found without loading it: by the run path
- * of the library that contains the name, LD_LIBRARY_PATH and the cache of the loader. */
+ * of the library that contains the name, LD_LIBRARY_PATH and the cache of the loader, which also
+ * lists the libraries in the default directories. */
 #ifndef QMPI_ELF_SEARCH_H
 #define QMPI_ELF_SEARCH_H
 

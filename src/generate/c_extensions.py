@@ -86,7 +86,7 @@ class Reader:
         return self.tokens[at][1] if at < len(self.tokens) else ""
 
     def drop(self):
-        """Skips one token. Line numbers are kept."""
+        """Skips one token; line numbers are kept. Returns its text, or nothing if it is a space."""
         kind, text = self.tokens[self.at]
         self.at += 1
         self.out.append(text if kind == "marker" else "\n" * text.count("\n"))

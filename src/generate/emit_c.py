@@ -16,7 +16,7 @@ PCONTROL_WORDS = 16  # the number of elements of `word` and `more` together in Q
 
 @dataclass
 class Source:
-    mpi: str
+    mpi: str  # mpich, openmpi or abi
     numbers: list[str]  # all known names, ordered by their numbers
     functions: list[Function]  # the functions that this MPI declares and exports
     declared: set[str]  # all identifiers, and tags of enumerations, that this mpi.h declares

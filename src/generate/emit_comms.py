@@ -19,7 +19,8 @@ def note_of(function: Function) -> str:
     given = [each.name for each in function.parameters if each.type == "MPI_Comm"]
     if creation in ("COPY", "PART"):
         return f"qmpi_comm_id_note_{creation.lower()}({given[0]}, *{created_by(function)});"
-    # A function with two communicators creates an intercommunicator. Its two sides have no parent in common.
+    # There is no parent if the function has no communicator as input, or two of them: these are the two sides of an
+    # intercommunicator.
     parent = given[0] if len(given) == 1 else "MPI_COMM_NULL"
     tag = next(each for each in function.parameters if each.name in ("tag", "stringtag"))
     number = f"qmpi_comm_id_of_text({tag.name})" if "char" in tag.type else f"(uint64_t){tag.name}"

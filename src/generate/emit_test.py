@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Writes the sources of the test that calls every entry point (tests/generate/every_entry.c).
 
-check: for each function, an interceptor that examines all arguments, and calls of MPI_X and PMPI_X.
+check: for each function except the variadic MPI_Pcontrol, an interceptor that examines all arguments,
+and calls of MPI_X and PMPI_X.
 mpich_check: the same interceptors with the prototypes of MPICH's own QMPI. echo: the MPI library
 below them. The expected value of an argument follows from its function and its position in the
 parameter list (tests/generate/witness.h), so that the caller, the interceptors and the library can

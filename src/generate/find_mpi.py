@@ -10,9 +10,9 @@ WANTED: auto           the first place in AUTO at which a usable MPI is found
       COMMAND          the compiler command of an MPI, such as mpicc, mpiicx, or Cray's cc
 
 Each place yields arguments for COMPILER. The properties are then read from the preprocessed mpi.h
-that these arguments lead to, and from the library that the linker uses; no name or version of an
-MPI library is assumed. The output has one line for each field of Found: its name, and its value or
-elements, separated by tabs.
+that these arguments lead to, and from the library that the linker uses. No version of an MPI
+library is assumed, and only by_prefix() and abi() assume file names of one. The output has one line
+for each field of Found: its name, and its value or elements, separated by tabs.
 """
 import argparse
 import os
@@ -65,7 +65,7 @@ class Found:
     # the path of the file; empty: there is none, and the functions are those that mpi.h declares
     library: str = ""
     soname: str = ""
-    version: str = ""  # the first line of the result of MPI_Get_library_version
+    version: str = ""  # see version_of(); for the standard ABI, a fixed text
     mpicc: str = ""  # commands of this MPI; empty: unknown
     mpifort: str = ""
     mpiexec: str = ""
@@ -221,7 +221,7 @@ def kind_of_library(library: str) -> str:
 
 def version_of(library: str) -> str:
     """Returns the first line of the result of MPI_Get_library_version, which may be called before
-    MPI_Init."""
+    MPI_Init; "unknown" if this fails."""
     program = ("import ctypes, sys\n"
                "mpi = ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)\n"
                "text, size = ctypes.create_string_buffer(8192), ctypes.c_int()\n"

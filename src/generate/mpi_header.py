@@ -123,7 +123,7 @@ def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | 
                    standard: dict[str, list[str]] | None = None) -> list[Function]:
     """Returns each MPI function that is declared and exported (exported is None: all that are
     declared), ordered by number, with the standard's names of parameters from
-    read_parameter_names(). Functions that are not in `numbers` get the numbers after it."""
+    read_parameter_names(). Functions that are not in `numbers` get the next numbers."""
     number_of = {name: number for number, name in enumerate(numbers)}
     writer = c_generator.CGenerator()
     found = {}
@@ -181,8 +181,8 @@ def read_callbacks(tree: c_ast.FileAST) -> list[str]:
 
 
 def read_enumerators(tree: c_ast.FileAST, tag: str) -> list[str]:
-    """Returns the enumerators of `enum tag` in their order, from 0; empty if mpi.h has no such
-    enum."""
+    """Returns the enumerators of `enum tag` in the order of their values, which must be 0, 1, …; empty if mpi.h has no
+    such enum."""
     found = []
 
     class Visitor(c_ast.NodeVisitor):

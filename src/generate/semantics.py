@@ -273,6 +273,7 @@ def group_of(name: str) -> str:
 
 
 def short_name(name: str) -> str:
+    # A function of an extension gets the name of the MPI function that has the same meaning.
     # Before MPI 4, persistent collectives were an extension of Open MPI: MPIX_Bcast_init. MPICH's
     # MPIX_Stream_send is an MPI_Send that names streams, too. A function that only enqueues a
     # transfer on a stream, such as MPIX_Send_enqueue, matches no rule, because the transfer takes
@@ -306,7 +307,7 @@ OF_REQUESTS = {
 }
 # The names of parameters that have a role in all functions.
 IN_ALL = {"root": "root"}
-# Roles that follow from the type of a parameter; a role in NAMED also requires one of these names.
+# Roles that follow from the type of a parameter; a role in NAMED also requires one of the names there.
 TYPED = {
     "comm": r"MPI_Comm", "window": r"MPI_Win", "file": r"MPI_File", "request": r"(const )?MPI_Request ?(\*|\[\])",
     "message": r"MPI_Message ?\*", "status": r"MPI_Status ?\*", "flag": r"int ?\*",
@@ -437,7 +438,8 @@ PLAIN = {("MPI_Abort", "errorcode")}
 
 
 def constants_of(function: Function, parameter: Parameter) -> str:
-    """Returns the kind of constants (see CONSTANT_KINDS) that an argument, or an integer to which it points, may be."""
+    """Returns the kind of constants (see QMPIX_Constants) that an argument, or an integer to which the argument
+    points, may be."""
     base = parameter.type.replace("const ", "").split()[0]
     name = parameter.name
     if base == "void":

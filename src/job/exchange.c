@@ -5,8 +5,8 @@
  *
  * The ranks form a binomial tree: the parent of a rank is the rank without its lowest 1 bit, so
  * that a subtree is a range of ranks. Statements are merged on the way up, and the result is sent
- * down. Absent ranks are left out: their children report to the nearest ancestor that is present.
- * If there is none, they report to the lowest rank that is present.
+ * down. Absent ranks are left out: their children report to the nearest ancestor that may be
+ * present. If there is no such ancestor, they report to the lowest rank that may be present.
  */
 #define _GNU_SOURCE
 #include "job/presence.h"
@@ -322,7 +322,8 @@ static double deadline_for(struct tree *tree, int rank)
     double levels = 1;
     for (int other = rank; other && other > tree->rank; other = parent_of(other))
         levels = (double)__builtin_ctz((unsigned)other) + 1;
-    if (rank <= tree->rank) { /* the parent waits for its children one after the other */
+    if (rank <= tree->rank) { /* the parent waits for its children one after the other: their levels
+                                 add up */
         int height = 1;
         while (height < 31 && 1L << height < tree->size)
             height++;
@@ -337,9 +338,9 @@ static void find_children(struct tree *tree, int parent)
 {
     tree->children = qmpi_allocate((size_t)tree->size, sizeof *tree->children);
     visit_children(tree, tree->rank, add_child);
+    /* The lowest rank that may be present: all ranks without such an ancestor report to it. */
     if (parent < 0 && tree->rank)
-        visit_children(tree, 0, add_child); /* this is the lowest present rank, to which all without
-                                               a present ancestor report */
+        visit_children(tree, 0, add_child);
 }
 
 /* ---- Up and down ----------------------------------------------------------------------------- */

@@ -280,7 +280,7 @@ static void add_stack(struct qmpi_statements *all, char *text,
     qmpi_statements_merge(all, &one);
 }
 
-/* Returns statements that consist of the names of layers only, including one for the ranks that
+/* Returns statements that consist of the names of layers only. One more stands for the ranks that
  * have made no statement. */
 static struct qmpi_statements collect_layer_names(const struct job *job)
 {
@@ -374,7 +374,8 @@ static int create_comm_of_ranks(MPI_Comm comm, const int *ranks, int count, int 
     return result;
 }
 
-/* Creates a communicator of all processes. Errors are returned and invoke no error handler. */
+/* Creates a communicator of all processes of MPI_COMM_WORLD. Errors are returned and invoke no
+ * error handler. */
 static int create_comm_of_world(int rank, MPI_Comm *created)
 {
     struct qmpi_quiet_errors world;
@@ -489,10 +490,10 @@ static void print_missing_processes(void *data)
 }
 
 /*
- * In the first process that has the layer, waits until the messages of all others have arrived, and
- * prints the missing processes if that takes long. The others only send their message, and wait in
- * the collective call that follows. Waiting is no additional risk, since this call would wait for
- * the same processes.
+ * In the first process that has the layer, waits until the messages of all others that have it have
+ * arrived, and prints the missing processes if that takes long. The others only send their message,
+ * and wait in the collective call that follows. Waiting is no additional risk, since this call
+ * would wait for the same processes.
  */
 static void await_all(const struct job_layer *layer, int tool_id, int rank)
 {
@@ -633,7 +634,7 @@ static int finalize_session_job(MPI_Session *session)
 
 /* If `group` contains all processes of mpi://WORLD, sets *rank to the rank of this process there,
  * and *places to the ranks of all processes in `group`, and returns their number. Otherwise returns
- * 0. The caller frees *places in both cases. */
+ * 0. The caller sets *places to NULL before the call, and frees it afterwards in both cases. */
 static int place_processes(MPI_Session session, MPI_Group group, int *rank, int **places)
 {
     MPI_Group world;

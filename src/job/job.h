@@ -16,30 +16,30 @@
 #include <stdbool.h>
 
 /* Wraps the functions in `targets` (qmpi_terminator_targets) that initialize and finalize MPI or
- * open a session. Called before any layer is added. `seconds` determines how long MPI_Init waits
- * for a process that possibly has no libqmpi (see qmpi_statements_exchange), if the launcher does
- * not provide this information. It is also the time after which a message names the processes for
- * which a layer waits. */
+ * open a session. Called before any layer is added. `seconds` determines how long MPI_Init and
+ * MPI_Comm_create_from_group wait for a process if the launcher does not tell whether that process
+ * has libqmpi (see qmpi_statements_exchange). It is also the time after which a message names the
+ * processes for which a layer waits. */
 void qmpi_job_watch(qmpi_function **targets, double seconds);
 
 /* Wraps MPI_Comm_create_from_group, which may create a communicator of all processes from a
  * session, and MPI_Session_finalize. Called when all other wrappers of these functions are in
- * `targets`, so that this one is called first. */
+ * `targets`, so that the wrappers of this function are called first. */
 void qmpi_job_watch_sessions(qmpi_function **targets);
 
-/* Returns the ranks in MPI_COMM_WORLD, or in mpi://WORLD, that have the layer (0: the measurement
- * of the clocks), in ascending order. The array exists for the whole run. NULL: they are not known
- * yet, or this process does not have the layer. */
+/* Returns the ranks in MPI_COMM_WORLD, or in mpi://WORLD, that have layer `tool_id` (0: the
+ * measurement of the clocks), in ascending order. The array exists for the whole run. NULL: the
+ * ranks are not known yet, or this process does not have the layer. */
 const int *qmpi_job_ranks(int tool_id, int *count);
 
 /* Creates a communicator of the processes that have the layer, in the order of qmpi_job_ranks (of
- * all processes if these are not known), with MPI_ERRORS_RETURN. Collective over its processes. The
- * communicator has no attributes of the program. Returns an error class. */
+ * all processes if the ranks are not known), with MPI_ERRORS_RETURN. Collective over its processes.
+ * The communicator has no attributes of the program. Returns an error class. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
-/* Layers create their communicators from a communicator of the job. It is freed just before the MPI
- * library finalizes or, if qmpi_job_keep_comm has been called, by qmpi_job_free_comm, which must be
- * called while MPI calls are still possible. */
+/* qmpi_job_create_comm derives the communicators of layers from a communicator of the job, which is
+ * freed just before the MPI library finalizes or, if qmpi_job_keep_comm has been called, by
+ * qmpi_job_free_comm, which must be called while MPI calls are still possible. */
 void qmpi_job_keep_comm(void);
 void qmpi_job_free_comm(void);
 
@@ -49,8 +49,9 @@ void qmpi_job_free_comm(void);
  *
  * Numbers the layers of all stacks. `stacks` are NULL-terminated lists of identities. Returns
  * [stack][position]: numbers that ascend in each stack; layers with the same number are the same.
- * Thus processes that wait for each other in each layer never wait in a circle. Layers in another
- * order than in an earlier stack get other numbers. The caller frees the result and its elements.
+ * Thus processes that wait for each other in each layer never wait in a circle. If two stacks have
+ * the same layers in different orders, some of these layers get different numbers in the two
+ * stacks. The caller frees the result and its elements.
  */
 int **qmpi_job_number_layers(const char *const *const *stacks, int count);
 

@@ -64,7 +64,7 @@ static enum qmpi_presence ask_hydra(int rank)
 
 /* ---- PMIx ------------------------------------------------------------------------------------ */
 
-/* The structure of <pmix_common.h> since version 2. The sizes are part of its ABI. */
+/* The structures of <pmix_common.h> since version 2. Their sizes are part of the ABI of PMIx. */
 struct pmix_process {
     char nspace[256];
     uint32_t rank;
@@ -89,8 +89,8 @@ typedef int put_function(uint8_t scope, const char key[], struct pmix_value *val
 typedef int get_function(const struct pmix_process *process, const char key[],
                          const struct pmix_info info[], size_t count, struct pmix_value **value);
 
-/* Whether the key is still to be put: exchanged by the one thread that puts it, and cleared before
- * others ask. It protects no other data. */
+/* Whether the key is still to be put: exchanged by the one thread that puts it, and cleared when
+ * this process asks for the keys of others. It protects no other data. */
 static bool announcing;
 /* NULL: this process has not put a key. Atomic, because the thread that puts the key need not be
  * the one that asks. */
@@ -147,8 +147,8 @@ int PMIx_Commit(void)
 }
 #endif
 
-/* Returns whether there is a value for the key. Copies the value, which is a string, to `text`
- * unless `text` is NULL. */
+/* Returns whether the process has a value for the key. If the value is a string and `text` is not
+ * NULL, copies it to `text`. */
 static bool find_string(const struct pmix_process *process, const char *key,
                         const struct pmix_info *option, char *text, size_t capacity)
 {

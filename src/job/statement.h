@@ -29,8 +29,8 @@ enum {
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
 
 /* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints
- * its problems at once. A problem that this process does not have is printed in MPI_Init, by the
- * lowest rank that has it. */
+ * its problems at once. A problem that the process with launcher rank 0 does not have is printed in
+ * MPI_Init, by the lowest rank that has it. */
 void qmpi_statement_add_problem(const char *text);
 
 /* States that this process cannot run, so that the job ends in MPI_Init. */
@@ -42,7 +42,8 @@ char *qmpi_statement_of_process(void);
 /* Returns one more than the highest tool_id in the statement of this process; 0: no layers. */
 int qmpi_statement_layers(void);
 
-/* Whether the statement of this process contains this layer. */
+/* Whether the statement of this process contains this layer; `tool_id` must be less than
+ * qmpi_statement_layers(). */
 bool qmpi_statement_has_layer(int tool_id);
 
 /* Whether the statement of this process contains this problem, as qmpi_statement_next_line returns

@@ -65,7 +65,7 @@ static char *try_in_folder(const char *folder, size_t length, const char *name, 
 }
 
 /* Searches the same places as the dynamic loader: its cache, LD_LIBRARY_PATH, and its own
- * directories. */
+ * directories. A file in a directory takes precedence over one in the cache. */
 static char *try_loader(const char *name, struct places *places)
 {
     char *path = qmpi_elf_search_cache(name);

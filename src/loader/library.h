@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the library of an entry of the stack, and determines which kind of tool it is by the
- * symbols that it defines and needs. No code of the library runs.
+ * symbols that it defines and refers to, and by the libraries that it needs. No code of the library
+ * runs.
  */
 #ifndef QMPI_LOADER_LIBRARY_H
 #define QMPI_LOADER_LIBRARY_H
@@ -12,8 +13,8 @@
 
 /*
  * Finds the library of `entry`; `installed` is the directory of the installed tools. Returns its
- * path, which the caller frees, or NULL. In this case, *problem, which the caller frees, contains
- * the places searched, the reason why each of them does not have the library, and a hint.
+ * path, which the caller frees, or NULL. If it returns NULL, *problem, which the caller frees,
+ * contains the places searched, the reason why each of them does not have the library, and a hint.
  * `registered` is the list of the registered tools (an empty string: none), which *problem also
  * contains if the entry is a name.
  */
@@ -32,7 +33,7 @@ char *qmpi_library_find_namesake(const char *stack, const char *installed);
 char *qmpi_library_abi_folder(const char *installed);
 
 /*
- * Returns the path of qmpi-abi.module, which the caller frees; NULL: it is not there. It is
+ * Returns the path of qmpi-abi.module, which the caller frees; NULL: not found. The file is
  * searched for in `installed`, the directory of the installed tools, then in the directory of the
  * tool, whose path is `tool`, and in that of the installed tools beside it.
  */
@@ -41,7 +42,8 @@ char *qmpi_library_find_abi_name(const char *installed, const char *tool);
 /* ---- Inspecting ------------------------------------------------------------------------------ */
 
 enum qmpi_library_kind {
-    QMPI_KIND_QMPI, /* refers to QMPI_Register_tool_name, or to its name in the standard ABI */
+    QMPI_KIND_QMPI, /* refers to QMPI_Register_tool_name, or to its name in the standard ABI if the
+                       MPI library has this ABI */
     QMPI_KIND_PMPI, /* defines MPI functions, in C or Fortran, or needs a library that does */
     QMPI_KIND_ABI,  /* is compiled for the standard ABI, but the MPI library has another one */
 };

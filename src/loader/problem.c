@@ -51,7 +51,8 @@ static bool is_deferred;   /* a problem that stops the run does so only in MPI_I
 static bool has_stopped;   /* further problems are ignored */
 
 /* Prints a problem if this process reports, adds it to the statement of this process, and frees it.
- * Unless errors are skipped, the problem will stop the run. */
+ * Unless errors are skipped, the problem will stop the run. If an earlier problem has stopped the
+ * run, only frees this one. */
 static void print_problem(const char *where, char *problem, const char *without,
                           enum qmpi_tool_on_error on_error)
 {

@@ -28,8 +28,8 @@ void qmpi_problem_report_stack(const struct qmpi_stack *stack, char *problem);
  * first. */
 void qmpi_problem_print_config(void);
 
-/* Ends the process, and the job, if there was a problem that stops the run, unless it is deferred
- * to MPI_Init. */
+/* Ends the process, and the job, if there was a problem that stops the run, unless such a stop is
+ * deferred to MPI_Init. */
 void qmpi_problem_stop(void);
 
 /*
@@ -43,7 +43,8 @@ bool qmpi_problem_is_stopping(void);
  * deferred to MPI_Init. */
 _Noreturn void qmpi_problem_stop_now(void);
 
-/* Prints the notes of a stack. */
+/* Prints the notes of a stack if this process prints messages for the job; not if it only tries the
+ * stack for a command (QMPI_TRIAL), because the command prints the notes itself. */
 void qmpi_problem_print_notes(const struct qmpi_stack *stack);
 
 /* Sets the variable or file that lists the middle part of the stack (by default QMPI_TOOLS).

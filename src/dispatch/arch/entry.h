@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The assembler macros that entries.S consists of, for each processor.
+ * The assembler macros that entries.S, abi_same.S and redirect/fortran_deferred.S consist of, for
+ * each processor.
  *
  *   SLOTS            begins the tables qmpi_entries, qmpi_slots and qmpi_pmpi_slots and, except in
  *                    libqmpi.a, qmpi_missing (see process/mpi_library.h)
@@ -10,7 +11,7 @@
  *   ENTRY name, n    MPI_X and, except in libqmpi.a, PMPI_X, which jump through their slots;
  *                    and n's first-call code
  *   SAME name, other `name`, a second name of libqmpi's function `other`
- *   SAMES_END        ends a file that contains no END
+ *   SAMES_END        ends a file that consists of SAME lines
  *   THUNKS           begins the code that thunks call
  *   THUNK name, n, arguments
  *                    thunk_call_MPI_X, which has this many arguments: calls the function of a node,

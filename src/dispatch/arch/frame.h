@@ -7,10 +7,10 @@
  * The file of a processor defines:
  *
  *   struct qmpi_frame_entry
- *       Identifies a frame and its return address. The member `frame` is an address in the frame,
- *       above everything that the functions which it calls use.
+ *       Identifies the frame of a function, and its return address. The member `frame` is an
+ *       address in the frame, above the frames of all functions that this function calls.
  *   qmpi_frame_return_address(entry)
- *       Returns the return address of a frame that is in use.
+ *       Returns the return address of a frame, which must be in use.
  *   qmpi_frame_cfa(entry)
  *       Returns the canonical frame address of this frame.
  *   QMPI_FRAME_ALL(a, b, c, d)

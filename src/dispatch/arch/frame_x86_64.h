@@ -3,6 +3,7 @@
 #ifndef QMPI_DISPATCH_ARCH_FRAME_X86_64_H
 #define QMPI_DISPATCH_ARCH_FRAME_X86_64_H
 
+/* The canonical frame address; the return address is in the word below it. */
 struct qmpi_frame_entry {
     const void *frame;
 };

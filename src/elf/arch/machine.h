@@ -17,7 +17,7 @@ enum {
     QMPI_ELF_MACHINE = EM_AARCH64,
     QMPI_ELF_RELATIVE = R_AARCH64_RELATIVE,
     QMPI_ELF_STATIC_TLS = R_AARCH64_TLS_TPREL,
-    QMPI_LD_CACHE_FLAGS = 0x0a03,
+    QMPI_LD_CACHE_FLAGS = 0x0a03, /* ELF, libc6, aarch64 */
 };
 #else
 #error "qmpi: unsupported processor: add its ELF constants"
