@@ -54,8 +54,8 @@ struct qmpi_mpit_slot {
 };
 
 /* The range begins at `base`, and `used` bytes of it are slots. Both are stored under the lock of
- * the pool. Any thread loads them with relaxed order: it has received the handle that it asks about
- * from the thread that created this handle, so it also sees the range. */
+ * the pool. Any thread loads them with relaxed order: it has received a slot that it asks about
+ * from the thread that created the handle, so it also sees the range. */
 extern struct qmpi_mpit_arena {
     atomic_uintptr_t base;
     atomic_size_t used;
@@ -153,9 +153,9 @@ struct qmpi_mpit_state {
      * the other. */
     atomic_int life; /* enum qmpi_mpit_life */
     atomic_int inside;
-    int count;       /* number of elements, and of words in a set */
-    uint64_t object; /* the handle of the object, if the variable is bound to one */
-    struct qmpi_mpit_state *next;
+    int count;                    /* number of elements, and of words in a set */
+    uint64_t object;              /* the handle of the object, if the variable is bound to one */
+    struct qmpi_mpit_state *next; /* watermarks: in the list `marks` of the variable */
     uint64_t words[];
 };
 
@@ -214,7 +214,8 @@ int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session)
  * an object, waits for the visits of other threads to its state. */
 int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
 
-/* Must be called once for each handle in a list that qmpi_mpit_slots_of_session has returned. */
+/* Ends one use of a slot. The last use frees the state, and returns the slot to the pool. Must be
+ * called once for each slot in a list that qmpi_mpit_slots_of_session has returned. */
 void qmpi_mpit_pvar_leave(struct qmpi_mpit_slot *slot);
 
 /* These are MPI_T_pvar_read, write, reset, readreset, start and stop for one handle. */

@@ -35,7 +35,7 @@ struct qmpi_mpit_variable {
     const struct qmpi_mpit_type *type;
     int count;
     MPI_T_enum enumtype;
-    int bind, object_size;
+    int bind, object_size; /* object_size: bytes of the handle of the object; 0: no binding */
     void *address;
     QMPIX_Var_read *read;
     QMPIX_Var_write *write;
