@@ -32,8 +32,8 @@
  *       The type of what is at the stack pointer after the return of a signal handler, and a
  *       function that reads from it the registers of the interrupted code.
  *   qmpi_registers_return_from_signal(code)
- *       Returns whether `code`, to which a signal handler returns, is the kernel's code for the
- *       return from signals. Called if there is no table for this code.
+ *       Returns whether `code` is the code to which signal handlers return, and which calls the
+ *       kernel (rt_sigreturn). Called if there is no table for `code`.
  */
 #ifndef QMPI_SITES_ARCH_REGISTERS_H
 #define QMPI_SITES_ARCH_REGISTERS_H
