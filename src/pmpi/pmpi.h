@@ -26,8 +26,9 @@ char *qmpi_pmpi_load(struct qmpi_layer *layer);
 /*
  * The exported dlopen (arch/dlopen_NAME.S). Libraries that a PMPI tool opens belong to its layer,
  * like its dependencies. Their references lead to the layer below, and they stay loaded for the
- * whole run, even if the tool closes them. They are copied if they call MPI, or if the tool is a
- * layer already. Libraries that others use in the process do not belong to the layer.
+ * whole run, even if the tool closes them. They are copied if they call MPI, or if the tool's own
+ * library was in the process already. Libraries that others use in the process do not belong to the
+ * layer.
  */
 
 /* The C library's dlopen; NULL until it is first needed. */
