@@ -495,8 +495,8 @@ void qmpi_comm_id_note_group(MPI_Comm comm, MPI_Comm created, uint64_t tag)
     uint64_t *count = parent->by_groups.failed ? NULL : qmpi_table_put(&parent->by_groups, key);
     const uint64_t number = count ? ++*count : 0;
     pthread_mutex_unlock(&identity_lock);
-    if (number) /* with the key, it differs from all numbers of creations that are collective over
-                   the parent */
+    if (number) /* combined with the key, it is hardly ever equal to the number of a creation that
+                   is collective over the parent */
         set_child(created, &child, parent, combine_hashes(key, number));
 }
 

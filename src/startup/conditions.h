@@ -29,7 +29,7 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool);
 void qmpi_conditions_watch(qmpi_function **targets);
 
 /* Makes the terminator of MPI_Pcontrol, in the first call with level 1, switch on the layers that
- * @enabled=no has left off. */
+ * @enabled=no has left off, if their other conditions hold. */
 void qmpi_conditions_watch_pcontrol(qmpi_function **targets);
 
 #endif

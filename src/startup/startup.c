@@ -446,7 +446,8 @@ static void wrap_for_layers(const struct plan *plans, int count)
 /*
  * Wraps the functions that terminators call: MPI_T_* (src/mpit), the functions that begin and end
  * MPI, those that create communicators, windows and files, and MPI_Pcontrol. All other terminators
- * call PMPI_X of the MPI library. The functions must be wrapped before layers are added, because
+ * call PMPI_X of the MPI library, except those of attribute functions if MPICH's Fortran binding is
+ * loaded (redirect/attributes.c). The functions must be wrapped before layers are added, because
  * some layers read these pointers.
  */
 static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
