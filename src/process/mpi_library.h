@@ -35,7 +35,7 @@ qmpi_function *qmpi_mpi_library_unpaired(int number);
 
 /*
  * Returns the address of a symbol of the MPI library that is not an MPI function; NULL: not
- * defined, or the library has not been found yet.
+ * defined, or the library has not been found yet. In libqmpi.a, the result is always NULL.
  */
 void *qmpi_mpi_library_symbol(const char *name);
 

@@ -23,7 +23,7 @@ struct qmpi_preloaded_tool {
     char *name;                           /* the tool's name */
     bool program;                         /* the program itself */
     bool in_front;                        /* the loader finds its functions before libqmpi's */
-    bool taken;                           /* it has become a layer */
+    bool taken;                           /* a layer is planned for it */
     struct qmpi_layer *layer;             /* that layer, from its loading on; NULL before */
     struct qmpi_thunk_deferred *deferred; /* results of dlsym before the stack was built; NULL:
                                              none */
