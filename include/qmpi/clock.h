@@ -63,7 +63,7 @@ typedef struct QMPIX_Clock_info {
  * 1 millisecond, and to 0.1 ppm after a second. In the first millisecond after the start, the call
  * waits until this millisecond is over, unless the clock is CLOCK_MONOTONIC; later calls take some
  * 20 microseconds. May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG:
- * `info` is NULL, or its `size` is not set.
+ * `info` is NULL, or its `size` is too small.
  */
 QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 

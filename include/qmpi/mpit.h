@@ -48,8 +48,8 @@ enum {
  * copy of the handle of the MPI object (MPI_Comm, MPI_Win, …) to which the variable was bound when
  * the MPI_T handle was allocated; NULL for variables without binding. The callbacks read or write
  * `count` elements of the variable's datatype. Their result is MPI_SUCCESS or an MPI_T error code,
- * for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable. It is passed to the caller of
- * MPI_T if the call is for a single handle.
+ * for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable. This result is passed to the
+ * caller of MPI_T if the call is for a single handle.
  *
  * Callbacks run in the thread of the caller, without a lock of libqmpi. Several threads that read a
  * variable run its callback at the same time. Callbacks may call MPI_T. If MPI_T_PVAR_ALL_HANDLES

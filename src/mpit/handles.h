@@ -207,7 +207,8 @@ void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, 
 /* The functions below that return an int return an error code of MPI_T. If not stated otherwise,
  * the slot is a live handle. */
 
-/* Adds the state to an opened slot, and publishes it as a handle of the session. */
+/* Adds the state to an opened slot, and publishes it as a handle of the session. After an error,
+ * the slot is unchanged, and the caller returns it to the pool. */
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);
 
 /* Frees a live handle; MPI_T_ERR_INVALID_HANDLE: another thread did so. If the handle is bound to

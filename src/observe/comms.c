@@ -61,10 +61,10 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm)
 
 QMPI_LOCK(processes_lock);
 
-/* Incremented before a record is freed. It begins at 1, because 0 is its value in a thread that has
- * made no query. A thread compares it with an earlier value to find out whether the record of its
- * last query may have been freed. A thread that uses a new communicator with the same handle has
- * received it from MPI after the old one was freed, so it finds the new number. */
+/* Incremented before a record is freed. It begins at 1, because last_query.generation is 0 in a
+ * thread that has made no query. A thread compares it with an earlier value to find out whether the
+ * record of its last query may have been freed. A thread that uses a new communicator with the same
+ * handle has received it from MPI after the old one was freed, so it finds the new number. */
 static unsigned generation = 1;
 
 /* The result of the last query of this thread. While `changing` is set, the other members are

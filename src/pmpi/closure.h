@@ -2,8 +2,9 @@
 /*
  * The objects of a PMPI layer, and the layer of an address. The loaded objects and their
  * dependencies, as the loader resolved them, determine the objects of a layer: an object that only
- * a tool reaches is private to the tool and part of its layer. An object that happened to be loaded
- * at the same time, for example by another thread, is not part of it.
+ * a tool reaches, and that does not exist once per process (process/runtime_libraries.h), is
+ * private to the tool and part of its layer. An object that happened to be loaded at the same time,
+ * for example by another thread, is not part of it.
  *
  * Calls of PMPI tools have no context, so the layer is found by the address of the calling code. A
  * library that is opened for a layer, the tool's own or one that the tool opens, becomes a group of

@@ -279,8 +279,8 @@ void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int num
 {
     QMPI_LOCK(beginning);
     static bool begun;
-    /* A thread in a constructor holds the loader's lock. It must not wait here, because the thread
-     * that runs begin_fortran may need that lock. */
+    /* A thread in a constructor may hold the loader's lock. It must not wait here, because the
+     * thread that runs begin_fortran may need that lock. */
     if (!in_constructor)
         pthread_mutex_lock(&beginning);
     else if (pthread_mutex_trylock(&beginning) != 0)

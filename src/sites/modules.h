@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Never freed. */
+/* The program or a library. Never freed. */
 struct qmpi_module {
     uintptr_t begin, end; /* without _dl_find_object, `end` is directly after the first address that
                              was looked up */

@@ -152,8 +152,8 @@ void qmpi_sites_forget_rules(void)
     }
 }
 
-/* Finds the rule for an address on the stack. Its library is in use, so it cannot be closed
- * meanwhile. */
+/* Finds the rule for an address on the stack. The library that contains the address is in use, so
+ * it cannot be closed meanwhile. */
 static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 {
     bool is_permanent;

@@ -625,8 +625,8 @@ static bool is_in_constructor(void)
 
 /*
  * Builds the stack, unless it is built. A thread in a constructor must not wait for the thread that
- * builds the stack, because it holds the loader's lock, which that thread needs. In this case,
- * returns false if the stack is not complete yet.
+ * builds the stack, because that thread needs the loader's lock, which the constructor's thread
+ * holds. For a thread in a constructor, returns false if the stack is not complete yet.
  */
 static bool start_once(int number)
 {

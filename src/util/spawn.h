@@ -29,7 +29,7 @@ int qmpi_spawn_end_of_process(void);
 
 /*
  * Closes all descriptors of this process from `first` on, like closefrom, which glibc has only
- * since 2.34. It must be called when a program begins, because no other thread may open or close
+ * since 2.34. Must be called when a program begins, because no other thread may open or close
  * descriptors meanwhile.
  */
 void qmpi_spawn_close_from(int first);
