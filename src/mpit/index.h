@@ -29,6 +29,7 @@ struct qmpi_mpit_item {
     struct qmpi_mpit_item *same_hash;    /* the next one whose name has the same hash */
 };
 
+/* A variable. Members without a comment are as in QMPIX_Pvar and QMPIX_Cvar. */
 struct qmpi_mpit_variable {
     struct qmpi_mpit_item item;
     int verbosity;
@@ -58,12 +59,12 @@ struct qmpi_mpit_category {
         struct qmpi_mpit_item **items;
         int count;
         size_t room;
-    } members[QMPI_MPIT_SPACES];
+    } members[QMPI_MPIT_SPACES]; /* [space]: the items of this kind in the category */
 };
 
 /* The meaning of an index: a published item, or else an index of the MPI library. */
 struct qmpi_mpit_place {
-    struct qmpi_mpit_item *item;
+    struct qmpi_mpit_item *item; /* NULL: `library` is the index in the MPI library */
     int library;
 };
 

@@ -19,7 +19,7 @@ struct qmpi_semantics_parameter {
     unsigned short name, type; /* places in qmpi_description_strings */
     unsigned char kind, indirection, is_array, is_const;
     unsigned char constants, direction, length; /* see <qmpi/traits.h> */
-    signed char of;
+    signed char of;                             /* an index of a parameter; -1: none */
     unsigned short size;
 };
 
@@ -49,7 +49,8 @@ struct qmpi_semantics {
     unsigned short flags;                         /* QMPIX_TRAIT_… */
     unsigned char role, collective, flow, access; /* see <qmpi/traits.h> */
     unsigned char shape;                          /* enum qmpi_shape */
-    /* The roles. Each is the index of its argument + 1; 0: no such argument. */
+    /* The roles, as in QMPIX_Traits. Each is the index of its argument + 1; 0: no such
+     * argument. */
     unsigned char send_buffer, send_count, send_type;
     unsigned char receive_buffer, receive_count, receive_type;
     unsigned char destination, source, send_tag, receive_tag, root, op, partitions;

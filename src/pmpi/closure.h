@@ -97,7 +97,7 @@ struct qmpi_closure {
     struct qmpi_closure_name *names; /* hash table: names by which the loader finds the objects */
     int room;                        /* slots of the hash table, a power of two */
     int *needs;                      /* indices of objects */
-    int total_needs;
+    int total_needs;                 /* the number of elements of `needs` */
 };
 
 /*

@@ -16,7 +16,7 @@ struct qmpi_thunk_deferred;
 struct qmpi_layer;
 
 struct qmpi_preloaded_tool {
-    struct qmpi_elf_loaded object;
+    struct qmpi_elf_loaded object;  /* its library, or the program */
     struct qmpi_elf_loaded *needed; /* libraries that it needs, with wrappers of MPI functions */
     int needed_count;
     char *path;

@@ -41,9 +41,9 @@ static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *he
 
 /*
  * Returns whether `frame` is in use by the call to which a record belongs. `frame` is that of an
- * entry into the layers. The record of the first layer is in it, or in the frame of a function that
- * the entry calls, at most QMPI_RECORD_DISTANCE_MAX bytes below `frame`. No other frame, on any
- * stack, is so close above the record. Returns false if the record is NULL.
+ * entry into the layers. The record of the first layer is in this frame, or in that of a function
+ * that the entry calls, at most QMPI_RECORD_DISTANCE_MAX bytes below `frame`. No other frame, on
+ * any stack, is so close above the record. Returns false if the record is NULL.
  */
 enum { QMPI_RECORD_DISTANCE_MAX = 1024 };
 static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *call)

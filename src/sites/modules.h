@@ -20,7 +20,7 @@ struct qmpi_module {
     const char *name;     /* as in the list of the loader; "" for the program */
     const char *path; /* the file: absolute, without symbolic links. If it is not found: `name`, or
                          /proc/self/exe for the program */
-    atomic_bool is_closed;
+    atomic_bool is_closed; /* it was no longer mapped when a library was closed */
     struct qmpi_module *next;
 };
 

@@ -2,7 +2,7 @@
 /*
  * Applies the conditions of entries to their layers. While the stack is built, layers are left off
  * or limited to some functions. As soon as the rank of this process is known from MPI, the layers
- * that depend on it are switched.
+ * whose conditions depend on it are switched.
  */
 #ifndef QMPI_STARTUP_CONDITIONS_H
 #define QMPI_STARTUP_CONDITIONS_H

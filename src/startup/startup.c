@@ -624,9 +624,10 @@ static bool is_in_constructor(void)
 }
 
 /*
- * Builds the stack, unless it is built. A thread in a constructor must not wait for the thread that
+ * Builds the stack, unless it is built. A thread in a constructor must not wait for a thread that
  * builds the stack, because that thread needs the loader's lock, which the constructor's thread
- * holds. For a thread in a constructor, returns false if the stack is not complete yet.
+ * holds. If another thread is building the stack and this thread is in a constructor, returns
+ * false, or true if the stack has become complete meanwhile.
  */
 static bool start_once(int number)
 {

@@ -46,7 +46,7 @@
 
 /* The registers of code that a signal interrupted, as the kernel saved them. */
 struct qmpi_registers {
-    uintptr_t address, sp;
+    uintptr_t address, sp;     /* the next instruction, and the stack pointer */
     const uintptr_t *fp_place; /* where the frame pointer is saved */
     const uintptr_t *ra_place; /* where the return address is saved, if calls leave it in a
                                   register; otherwise NULL */
