@@ -77,7 +77,7 @@ QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
  * private communicator, and no layer sees them.
  *
  * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all
- * processes of MPI_COMM_WORLD, with the same layers below it; otherwise, MPI_Init does not return.
+ * processes of MPI_COMM_WORLD, with the same layers below it; otherwise, MPI_Init may not return.
  * The layer gets MPI_Finalize even while it is switched off (see QMPIX_Tool_keep_function), so it
  * may be switched off and on in single processes. Call this function when nothing more can fail in
  * `init`. MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not called from `init` for the layer that is

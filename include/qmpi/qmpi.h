@@ -8,10 +8,10 @@
  * variant of QMPI, as MPICH's does, the names that both declare refer to this interface in every
  * file that includes <qmpi/qmpi.h>.
  *
- * A tool registers itself under a name. The environment variable QMPI_TOOLS lists the tools of a
- * run, in order. One use of a tool at one position of this list is a layer. Layers are numbered by
- * tool_ids: 1 is the layer nearest the application, and the numbers increase towards the MPI
- * library, which has the number 0.
+ * A tool registers itself under a name. The environment variable QMPI_TOOLS and configuration files
+ * (see qmpi.conf(5)) list the tools of a run, in order. One use of a tool at one position of this
+ * list is a layer. Layers are numbered by tool_ids: 1 is the layer nearest the application, and the
+ * numbers increase towards the MPI library, which has the number 0.
  *
  * A call returns an MPI error class, MPI_SUCCESS if it succeeded, unless its description says
  * otherwise. No call invokes an MPI error handler. Outputs are set only on success. NULL pointers,
@@ -287,7 +287,7 @@ typedef struct QMPIX_Tool_info {
 
 /*
  * Describes a registered tool. Called after QMPI_Register_tool_name, usually from the same
- * constructor. An option of an entry in QMPI_TOOLS that is not among `options` is then an error; a
+ * constructor. Entries that list the tool may then give no options other than those in `options`; a
  * tool without a description accepts all options. `info` is not copied: it and everything that it
  * points to must exist for the whole run. MPI_ERR_ARG also: no tool of this name is registered.
  * MPI_ERR_OTHER: the stack has been built already.
@@ -317,7 +317,7 @@ QMPI_API int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *
 QMPI_API int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value);
 
 /*
- * Returns an option that the layer's entry in QMPI_TOOLS gives. `index` counts these options from 0
+ * Returns an option that the entry which lists the layer gives. `index` counts these options from 0
  * in their order. This is for options that are declared with `*`, such as `set.*`: the tool does
  * not know the rest of the key. The strings exist for the whole run. MPI_ERR_ARG also: fewer
  * options are given.
