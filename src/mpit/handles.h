@@ -45,7 +45,7 @@ struct qmpi_mpit_slot {
     union {
         uint64_t word;
         void *pointer;
-    } handle;
+    } handle; /* a copy of the handle of the MPI object */
     union {
         struct qmpi_mpit_slot *next; /* in the list of free slots */
         int uses; /* published slots: 1 for the handle until it is freed, and 1 for each list that
@@ -106,10 +106,10 @@ void qmpi_mpit_slot_give_back(struct qmpi_mpit_slot *slot);
 struct qmpi_mpit_slot **qmpi_mpit_slots_of_session(MPI_T_pvar_session session, int *count);
 
 /*
- * Allocates a slot for a handle of a variable: binds it to the object behind `object_handle`, and
- * queries the publisher for the number of elements. Returns MPI_SUCCESS, with a slot that is TAKEN
- * in *slot, or an MPI_T error code. The member `object` points to the copy of the object's handle
- * in the slot.
+ * Allocates a slot for a handle of a variable: binds it to the object whose handle is at
+ * `object_handle`, unless the variable has no binding, and determines the number of elements, by
+ * the callback `open` if there is one. Returns MPI_SUCCESS, with a slot that is TAKEN in *slot, or
+ * an MPI_T error code.
  */
 int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object_handle,
                    struct qmpi_mpit_slot **slot);
