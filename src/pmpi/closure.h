@@ -52,7 +52,7 @@ struct qmpi_closure_opening *qmpi_closure_begin_opening(struct qmpi_layer *layer
 
 /*
  * Called after dlopen with its result. Returns the group of the objects that now belong to the
- * layer; NULL: no new ones, or memory is exhausted.
+ * layer; NULL: the library was not opened, there are no new objects, or memory is exhausted.
  */
 struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *opening,
                                                   void *handle);
