@@ -5,8 +5,8 @@
  * terminate the program nor change its files:
  *
  * - The descriptor of a file has a high number if possible, is closed by exec, and is compared with
- * the file (device and inode) before each use. If the program has closed it, the file is opened
- * again. A file of the program that now has this descriptor is left alone.
+ *   the file (device and inode) before each use. If the program has closed it, the file is opened
+ *   again. A file of the program that now has this descriptor is left alone.
  * - stderr and stdout are the files that were open under these descriptors when the process
  *   started (qmpi_output_standard_note).
  * - A pipe without a reader, and a limit on the size of files, cause errors, but no signals.
