@@ -60,10 +60,10 @@ typedef struct QMPIX_Clock_info {
 /*
  * Returns the properties of the clock. The length of a tick is determined from the time since the
  * clock was started, so the later the call is made, the more accurate it is: to about 0.01 % after
- * 1 millisecond, and to 0.1 ppm after a second. In the first millisecond, the call waits until this
- * millisecond is over, unless the clock is CLOCK_MONOTONIC; later, it takes some 20 microseconds.
- * May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG: `info` is NULL, or its
- * `size` is not set.
+ * 1 millisecond, and to 0.1 ppm after a second. In the first millisecond after the start, the call
+ * waits until this millisecond is over, unless the clock is CLOCK_MONOTONIC; later calls take some
+ * 20 microseconds. May be called in a signal handler, like QMPIX_Clock_get_time. MPI_ERR_ARG:
+ * `info` is NULL, or its `size` is too small.
  */
 QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
 
@@ -77,7 +77,7 @@ QMPI_API int QMPIX_Clock_get_info(QMPIX_Clock_info *info);
  * private communicator, and no layer sees them.
  *
  * The measurement is collective over MPI_COMM_WORLD. The layer must be in the stacks of all
- * processes of MPI_COMM_WORLD, with the same layers below it; otherwise, MPI_Init does not return.
+ * processes of MPI_COMM_WORLD, with the same layers below it; otherwise, MPI_Init may not return.
  * The layer gets MPI_Finalize even while it is switched off (see QMPIX_Tool_keep_function), so it
  * may be switched off and on in single processes. Call this function when nothing more can fail in
  * `init`. MPI_ERR_ARG: no such layer. MPI_ERR_OTHER: not called from `init` for the layer that is
@@ -108,8 +108,9 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
  * difference of rates has no effect; the bound allows for a rate that changes by 1 ppm. A reading
  * that is converted both before and after the second measurement may give two different times.
  *
- * MPI_ERR_ARG: `nanoseconds` is NULL. MPI_ERR_OTHER: nothing has been measured: no layer requested
- * this, MPI_Init has not ended yet, the program uses only sessions, or an MPI call failed.
+ * MPI_ERR_ARG: `nanoseconds` is NULL. MPI_ERR_OTHER: nothing has been measured: no layer has called
+ * QMPIX_Clock_request_offsets, MPI_Init has not ended yet, the program uses only sessions, or an
+ * MPI call failed.
  */
 QMPI_API int QMPIX_Clock_get_world_time(uint64_t ticks, uint64_t *nanoseconds, uint64_t *bound);
 

@@ -40,7 +40,7 @@ enum {
     /* Performance variables: the flags that MPI_T_pvar_get_info returns. */
     QMPIX_PVAR_READONLY = 1 << 1,   /* cannot be written or reset */
     QMPIX_PVAR_CONTINUOUS = 1 << 2, /* always active; cannot be started or stopped */
-    QMPIX_PVAR_ATOMIC = 1 << 3      /* MPI_T_pvar_readreset works */
+    QMPIX_PVAR_ATOMIC = 1 << 3      /* MPI_T_pvar_readreset works: see QMPIX_Pvar */
 };
 
 /*
@@ -48,8 +48,8 @@ enum {
  * copy of the handle of the MPI object (MPI_Comm, MPI_Win, …) to which the variable was bound when
  * the MPI_T handle was allocated; NULL for variables without binding. The callbacks read or write
  * `count` elements of the variable's datatype. Their result is MPI_SUCCESS or an MPI_T error code,
- * for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable. It is passed to the caller of
- * MPI_T if the call is for a single handle.
+ * for example MPI_T_ERR_CVAR_SET_NOT_NOW for a control variable. This result is passed to the
+ * caller of MPI_T if the call is for a single handle.
  *
  * Callbacks run in the thread of the caller, without a lock of libqmpi. Several threads that read a
  * variable run its callback at the same time. Callbacks may call MPI_T. If MPI_T_PVAR_ALL_HANDLES
@@ -89,7 +89,8 @@ typedef int QMPIX_Var_open(void *user, const void *object, int *count);
  *     READONLY) changes the value at `address` or calls `write`, and so affects all handles.
  *     Resetting sets the value of a stopped handle to the current value. For GENERIC variables, it
  *     first resets the current value for all handles: with `address`, to the value at publication;
- *     without `address`, by a call of `reset`.
+ *     without `address`, by a call of `reset`. Such a variable without `address` cannot be ATOMIC
+ *     unless it is READONLY, because `read` and `reset` are two calls.
  *
  * The datatypes that the MPI standard allows for a class are accepted; also MPI_INT for LEVEL, as
  * in the example of the standard.

@@ -197,18 +197,20 @@ QMPI_API int QMPIX_Call_get_caller(const QMPIX_Call *call, void **caller);
 QMPI_API int QMPIX_Call_get_binding(const QMPIX_Call *call, QMPIX_Binding *binding);
 
 /*
- * Returns the readings of the clock around a call, in ticks (<qmpi/clock.h>): `begin` was read
- * after all callbacks `before` of adjacent observers, `end` before all their callbacks `after`. The
- * difference therefore contains the call and the interceptors below these observers, and none of
- * the observers' own work. Adjacent observers share the two readings. Needs QMPIX_OBSERVE_TIME.
- * Either output may be NULL. MPI_ERR_OTHER: called in `before`, or the observer lacks the flag.
+ * Returns the readings of the clock around a call, in ticks (<qmpi/clock.h>). Up to 10 adjacent
+ * observers share them. An observer with QMPIX_OBSERVE_ACTS, and in some functions one with
+ * QMPIX_OBSERVE_STATUSES, does not share those of the layers above it. `begin` was read after all
+ * callbacks `before` of the observers that share it, `end` before all their callbacks `after`. The
+ * difference therefore contains the call and the layers below these observers, and none of the
+ * observers' own work. Needs QMPIX_OBSERVE_TIME. Either output may be NULL. MPI_ERR_OTHER: called
+ * in `before`, or the observer lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_time(const QMPIX_Call *call, uint64_t *begin, uint64_t *end);
 
 /*
  * Returns, in `before` and in `after`, a reading of the clock that was made before all callbacks
- * `before` of adjacent observers, which share it. Needs QMPIX_OBSERVE_ENTRY_TIME. MPI_ERR_OTHER:
- * the observer lacks the flag.
+ * `before` of the observers that share it (see QMPIX_Call_get_time). Needs
+ * QMPIX_OBSERVE_ENTRY_TIME. MPI_ERR_OTHER: the observer lacks the flag.
  */
 QMPI_API int QMPIX_Call_get_entry_time(const QMPIX_Call *call, uint64_t *time);
 

@@ -8,10 +8,10 @@
  * variant of QMPI, as MPICH's does, the names that both declare refer to this interface in every
  * file that includes <qmpi/qmpi.h>.
  *
- * A tool registers itself under a name. The environment variable QMPI_TOOLS lists the tools of a
- * run, in order. One use of a tool at one position of this list is a layer. Layers are numbered by
- * tool_ids: 1 is the layer nearest the application, and the numbers increase towards the MPI
- * library, which has the number 0.
+ * A tool registers itself under a name. The environment variable QMPI_TOOLS and configuration files
+ * (see qmpi.conf(5)) list the tools of a run, in order. One use of a tool at one position of this
+ * list is a layer. Layers are numbered by tool_ids: 1 is the layer nearest the application, and the
+ * numbers increase towards the MPI library, which has the number 0.
  *
  * A call returns an MPI error class, MPI_SUCCESS if it succeeded, unless its description says
  * otherwise. No call invokes an MPI error handler. Outputs are set only on success. NULL pointers,
@@ -287,7 +287,7 @@ typedef struct QMPIX_Tool_info {
 
 /*
  * Describes a registered tool. Called after QMPI_Register_tool_name, usually from the same
- * constructor. An option of an entry in QMPI_TOOLS that is not among `options` is then an error; a
+ * constructor. Entries that list the tool may then give no options other than those in `options`; a
  * tool without a description accepts all options. `info` is not copied: it and everything that it
  * points to must exist for the whole run. MPI_ERR_ARG also: no tool of this name is registered.
  * MPI_ERR_OTHER: the stack has been built already.
@@ -300,9 +300,9 @@ QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_in
  * `init`. The strings are copied; NULL stands for an empty array.
  *
  * If two layers conflict, the upper one cannot be used, unless the entry of one of them has the
- * option @force=yes: the run stops before any MPI call is carried out, or continues without the
- * upper layer if QMPI_ON_ERROR=skip. What QMPIX_Tool_info contains is checked before `init`, the
- * rest when it has returned.
+ * option @force=yes: the run stops at the latest when MPI is initialized, or continues without the
+ * upper layer if QMPI_ON_ERROR, on-error or @optional says so (see qmpi.conf(5)). What
+ * QMPIX_Tool_info contains is checked before `init`, the rest when it has returned.
  *
  * MPI_ERR_ARG also: an unknown flag, or an empty string. MPI_ERR_OTHER: not called from `init` for
  * the layer that is being initialized.
@@ -317,7 +317,7 @@ QMPI_API int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *
 QMPI_API int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value);
 
 /*
- * Returns an option that the layer's entry in QMPI_TOOLS gives. `index` counts these options from 0
+ * Returns an option that the entry which lists the layer gives. `index` counts these options from 0
  * in their order. This is for options that are declared with `*`, such as `set.*`: the tool does
  * not know the rest of the key. The strings exist for the whole run. MPI_ERR_ARG also: fewer
  * options are given.
@@ -327,9 +327,10 @@ QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **ke
 
 /*
  * Reports, from `init`, that the layer cannot be used. `message` gives the reason and is copied;
- * its last line should start with `hint: ` and say how to solve the problem. The run then stops
- * before any MPI call is carried out, or continues without the layer if QMPI_ON_ERROR=skip.
- * MPI_ERR_OTHER: not called from `init` for the layer that is being initialized.
+ * its last line should start with `hint: ` and say how to solve the problem. The run then stops at
+ * the latest when MPI is initialized, or continues without the layer if QMPI_ON_ERROR, on-error or
+ * @optional says so (see qmpi.conf(5)). MPI_ERR_OTHER: not called from `init` for the layer that is
+ * being initialized.
  */
 QMPI_API int QMPIX_Tool_fail(int tool_id, const char *message);
 
@@ -347,7 +348,8 @@ QMPI_API int QMPIX_Tool_get_skip_errors(int tool_id, int *skip);
  * call. */
 QMPI_API int QMPIX_Tool_count(int *count);
 
-/* Returns the name of a layer's tool. The string exists for the whole run. */
+/* Returns the name of a layer's tool or, before the tool is loaded, the name in the entry that
+ * lists the layer. The string exists for the whole run. */
 QMPI_API int QMPIX_Tool_get_name(int tool_id, const char **name);
 
 /*
@@ -362,8 +364,8 @@ QMPI_API int QMPIX_Tool_get_info(int tool_id, const QMPIX_Tool_info **info);
 /*
  * Returns a text that states the kind of a layer: "QMPI tool", "QMPI tool, observer" if the layer
  * has an observer (<qmpi/observer.h>) and no interceptors, "QMPI tool, MPICH's variant", or "PMPI
- * tool", followed by the way in which the tool calls PMPI, and by a list of its private
- * dependencies. The string exists for the whole run.
+ * tool", followed, for example, by the way in which the tool calls PMPI, and by a list of its
+ * private dependencies. The string exists for the whole run.
  */
 QMPI_API int QMPIX_Tool_get_binding(int tool_id, const char **text);
 
@@ -391,8 +393,8 @@ QMPI_API int QMPIX_Tool_intercepts(int tool_id, enum QMPI_Functions_enum fn, int
  * requested this with QMPIX_Tool_keep_function, or is a PMPI tool whose entry has conditions.
  *
  * MPI_ERR_OTHER: the stack has not been built yet, the system does not allow relocations to be
- * changed, or memory is exhausted; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the tool is
- * part of the program itself, which calls it directly.
+ * changed, or memory is exhausted; nothing has changed. MPI_ERR_UNSUPPORTED_OPERATION: the layer is
+ * a PMPI tool in the program itself, which calls it directly.
  */
 QMPI_API int QMPIX_Tool_set_enabled(int tool_id, int enabled);
 

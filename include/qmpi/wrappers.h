@@ -3,7 +3,8 @@
  * QMPIX_FOR_EACH_FUNCTION(W): expands a macro for each function of this MPI.
  *
  * W(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS) is expanded once for each function MPI_X, except the
- * variadic MPI_Pcontrol. This is a complete layer that counts all calls:
+ * variadic MPI_Pcontrol. A layer that counts all these calls contains, besides the array `calls`
+ * and the registration of the tool:
  *
  *     #define WRAP(RESULT, X, NUMBER, PARAMETERS, ARGUMENTS)                \
  *         static RESULT my_##X PARAMETERS                                    \

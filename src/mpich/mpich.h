@@ -4,7 +4,7 @@
  * pointer, which has no meaning here, and the tool_id of the layer. A tool queries the next
  * function together with the tool_id of its layer, and passes the context and this tool_id to the
  * function. Chains may contain layers of both kinds: each node can be called in both ways, and one
- * of its two functions is the interceptor of the tool.
+ * of the two functions in the node of a layer is the interceptor of the tool.
  */
 #ifndef QMPI_MPICH_MPICH_H
 #define QMPI_MPICH_MPICH_H

@@ -45,7 +45,7 @@ struct qmpi_mpit_slot {
     union {
         uint64_t word;
         void *pointer;
-    } handle;
+    } handle; /* a copy of the handle of the MPI object */
     union {
         struct qmpi_mpit_slot *next; /* in the list of free slots */
         int uses; /* published slots: 1 for the handle until it is freed, and 1 for each list that
@@ -54,8 +54,8 @@ struct qmpi_mpit_slot {
 };
 
 /* The range begins at `base`, and `used` bytes of it are slots. Both are stored under the lock of
- * the pool. Any thread loads them with relaxed order: it has received the handle that it asks about
- * from the thread that created this handle, so it also sees the range. */
+ * the pool. Any thread loads them with relaxed order: it has received a slot that it asks about
+ * from the thread that created the handle, so it also sees the range. */
 extern struct qmpi_mpit_arena {
     atomic_uintptr_t base;
     atomic_size_t used;
@@ -106,10 +106,10 @@ void qmpi_mpit_slot_give_back(struct qmpi_mpit_slot *slot);
 struct qmpi_mpit_slot **qmpi_mpit_slots_of_session(MPI_T_pvar_session session, int *count);
 
 /*
- * Allocates a slot for a handle of a variable: binds it to the object behind `object_handle`, and
- * queries the publisher for the number of elements. Returns MPI_SUCCESS, with a slot that is TAKEN
- * in *slot, or an MPI_T error code. The member `object` points to the copy of the object's handle
- * in the slot.
+ * Allocates a slot for a handle of a variable: binds it to the object whose handle is at
+ * `object_handle`, unless the variable has no binding, and determines the number of elements, by
+ * the callback `open` if there is one. Returns MPI_SUCCESS, with a slot that is TAKEN in *slot, or
+ * an MPI_T error code.
  */
 int qmpi_mpit_open(const struct qmpi_mpit_variable *variable, const void *object_handle,
                    struct qmpi_mpit_slot **slot);
@@ -153,9 +153,9 @@ struct qmpi_mpit_state {
      * the other. */
     atomic_int life; /* enum qmpi_mpit_life */
     atomic_int inside;
-    int count;       /* number of elements, and of words in a set */
-    uint64_t object; /* the handle of the object, if the variable is bound to one */
-    struct qmpi_mpit_state *next;
+    int count;                    /* number of elements, and of words in a set */
+    uint64_t object;              /* the handle of the object, if the variable is bound to one */
+    struct qmpi_mpit_state *next; /* watermarks: in the list `marks` of the variable */
     uint64_t words[];
 };
 
@@ -207,14 +207,16 @@ void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, 
 /* The functions below that return an int return an error code of MPI_T. If not stated otherwise,
  * the slot is a live handle. */
 
-/* Adds the state to an opened slot, and publishes it as a handle of the session. */
+/* Adds the state to an opened slot, and publishes it as a handle of the session. After an error,
+ * the slot is unchanged, and the caller returns it to the pool. */
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);
 
 /* Frees a live handle; MPI_T_ERR_INVALID_HANDLE: another thread did so. If the handle is bound to
  * an object, waits for the visits of other threads to its state. */
 int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
 
-/* Must be called once for each handle in a list that qmpi_mpit_slots_of_session has returned. */
+/* Ends one use of a slot. The last use frees the state, and returns the slot to the pool. Must be
+ * called once for each slot in a list that qmpi_mpit_slots_of_session has returned. */
 void qmpi_mpit_pvar_leave(struct qmpi_mpit_slot *slot);
 
 /* These are MPI_T_pvar_read, write, reset, readreset, start and stop for one handle. */

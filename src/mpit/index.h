@@ -29,13 +29,14 @@ struct qmpi_mpit_item {
     struct qmpi_mpit_item *same_hash;    /* the next one whose name has the same hash */
 };
 
+/* A variable. Members without a comment are as in QMPIX_Pvar and QMPIX_Cvar. */
 struct qmpi_mpit_variable {
     struct qmpi_mpit_item item;
     int verbosity;
     const struct qmpi_mpit_type *type;
     int count;
     MPI_T_enum enumtype;
-    int bind, object_size;
+    int bind, object_size; /* object_size: bytes of the handle of the object; 0: no binding */
     void *address;
     QMPIX_Var_read *read;
     QMPIX_Var_write *write;
@@ -58,12 +59,12 @@ struct qmpi_mpit_category {
         struct qmpi_mpit_item **items;
         int count;
         size_t room;
-    } members[QMPI_MPIT_SPACES];
+    } members[QMPI_MPIT_SPACES]; /* [space]: the items of this kind in the category */
 };
 
 /* The meaning of an index: a published item, or else an index of the MPI library. */
 struct qmpi_mpit_place {
-    struct qmpi_mpit_item *item;
+    struct qmpi_mpit_item *item; /* NULL: `library` is the index in the MPI library */
     int library;
 };
 

@@ -100,7 +100,8 @@ static void hold_before_finalize(void)
 
 /* Recursive, because a publisher may use MPI_T itself. */
 QMPI_LOCK_RECURSIVE(publishers_lock);
-/* [tool_id], 0: the dispatcher; NULL: it has nothing to publish, or has done so. */
+/* [tool_id], 0: the dispatcher; NULL: it has nothing to publish, has done so, or is left out of the
+ * stack. */
 static void (*publishers[QMPI_LAYERS_MAX + 1])(int tool_id);
 /* Stored with release order under the lock, after all publishers were called; a thread that loads
  * it with acquire order finds their variables. */
@@ -162,8 +163,9 @@ void qmpi_mpit_lazy_start(void)
 /* ---- Initializing and finalizing ------------------------------------------------------------- */
 
 /*
- * Always requests MPI_THREAD_MULTIPLE from the library, because MPICH 4.0.2 applies the level of
- * the latest call to all callers, and the application and the layers do not know of each other.
+ * For each valid level, requests MPI_THREAD_MULTIPLE from the library, because MPICH 4.0.2 applies
+ * the level of the latest call to all callers, and the application and the layers do not know of
+ * each other.
  */
 int qmpi_mpit_init_thread(int required, int *provided)
 {

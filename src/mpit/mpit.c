@@ -115,7 +115,8 @@ static int tool_id_of(const void *user)
     return (int)(intptr_t)user;
 }
 
-/* [tool_id]: the value that a client has written to switch the layer on, and may read again. */
+/* [tool_id]: the value that a client has written last. While the layer is on, the client reads this
+ * value again, or 1 if it is 0. */
 static _Atomic int on_values[QMPI_LAYERS_MAX + 1];
 
 static int read_enabled(void *user, const void *object, void *buffer, int count)

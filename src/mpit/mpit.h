@@ -3,8 +3,8 @@
  * The interface between src/mpit and the dispatcher. In a stack with layers, the terminators of the
  * MPI_T functions call merged functions instead of those of the MPI library (see merged.h). This is
  * so from the start, because a layer may publish at any time. Without layers, nothing is published,
- * and MPI_T_X leads directly to the MPI library. Layers that call PMPI_T_X see only the library,
- * but their initializing and finalizing calls are counted.
+ * and MPI_T_X leads directly to the MPI library. QMPI layers that call PMPI_T_X see only the
+ * library, but their initializing and finalizing calls are counted.
  */
 #ifndef QMPI_MPIT_MPIT_H
 #define QMPI_MPIT_MPIT_H

@@ -281,7 +281,8 @@ static bool check_and_categorize(struct qmpi_mpit_variable *variable, const char
 }
 
 /* Whether the variable has the callbacks for writing and resetting that its class requires, and no
- * callbacks that its class does not allow. */
+ * callbacks that its class does not allow. A GENERIC variable with callbacks for both cannot be
+ * atomic, because they are called one after the other. */
 static bool has_valid_callbacks(const struct qmpi_mpit_variable *variable)
 {
     const bool present = variable->style == QMPI_MPIT_PRESENT;

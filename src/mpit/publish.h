@@ -35,7 +35,8 @@ bool qmpi_mpit_is_name(const char *name);
 
 /*
  * Returns the category for an item of a layer: the category NAME or, for NULL, the main category of
- * the layer, which is created if necessary. NULL: no such layer or category.
+ * the layer, which is created if necessary. For tool_id 0, the main category is `qmpi`. Returns
+ * NULL if there is no such layer or category.
  */
 struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name);
 

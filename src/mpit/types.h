@@ -47,8 +47,8 @@ bool qmpi_mpit_is_class(int var_class);
 bool qmpi_mpit_is_verbosity(int verbosity);
 bool qmpi_mpit_is_scope(int scope);
 
-/* Returns the size of the handle of the object to which a variable is bound; 0: no object; -1: the
- * standard has no such binding. */
+/* Returns the size of the handle of the object to which a variable is bound; 0: no object; -1:
+ * there is no such binding, or this MPI lacks it. */
 int qmpi_mpit_object_size(int bind);
 
 /* Loads element `i` of an array, atomically. */

@@ -25,7 +25,7 @@ struct qmpi_attribute_entry {
 /* An attribute of one kind of objects, in a static variable. `drop` frees a value. */
 struct qmpi_attribute {
     void (*drop)(void *value);
-    int keyval;
+    int keyval; /* MPI_KEYVAL_INVALID: not created yet */
     struct qmpi_table_of_handles table;
 };
 #define QMPI_ATTRIBUTE(drop)                                                                       \

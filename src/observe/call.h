@@ -16,7 +16,7 @@ static inline const QMPIX_Parameter *qmpi_call_parameter(const QMPIX_Call *call,
 /* Returns the size of an element of the array that a pointer points to; 0: unknown. */
 size_t qmpi_call_element_size(const QMPIX_Parameter *parameter);
 
-/* Returns the size of the result; 0: unknown, or it has none. */
+/* Returns the size of the result; 0: the size is unknown, or the call has no result. */
 size_t qmpi_call_result_size(const QMPIX_Call *call);
 
 /* Returns the address of element `first` of an array; NULL: the argument leads to no elements, or

@@ -61,10 +61,10 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm)
 
 QMPI_LOCK(processes_lock);
 
-/* Incremented before a record is freed. It begins at 1, because 0 is its value in a thread that has
- * made no query. A thread compares it with an earlier value to find out whether the record of its
- * last query may have been freed. A thread that uses a new communicator with the same handle has
- * received it from MPI after the old one was freed, so it finds the new number. */
+/* Incremented before a record is freed. It begins at 1, because last_query.generation is 0 in a
+ * thread that has made no query. A thread compares it with an earlier value to find out whether the
+ * record of its last query may have been freed. A thread that uses a new communicator with the same
+ * handle has received it from MPI after the old one was freed, so it finds the new number. */
 static unsigned generation = 1;
 
 /* The result of the last query of this thread. While `changing` is set, the other members are
@@ -495,8 +495,8 @@ void qmpi_comm_id_note_group(MPI_Comm comm, MPI_Comm created, uint64_t tag)
     uint64_t *count = parent->by_groups.failed ? NULL : qmpi_table_put(&parent->by_groups, key);
     const uint64_t number = count ? ++*count : 0;
     pthread_mutex_unlock(&identity_lock);
-    if (number) /* with the key, it differs from all numbers of creations that are collective over
-                   the parent */
+    if (number) /* combined with the key, it is hardly ever equal to the number of a creation that
+                   is collective over the parent */
         set_child(created, &child, parent, combine_hashes(key, number));
 }
 

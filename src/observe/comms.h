@@ -55,7 +55,8 @@ const struct qmpi_comm_processes *qmpi_comm_processes_of(MPI_Comm comm, bool is_
 const struct qmpi_comm_processes *qmpi_comm_processes_of_window(MPI_Win window, bool is_checked);
 void qmpi_comm_add_window(const QMPIX_Call *call);
 
-/* Returns the world rank of a rank; MPI_UNDEFINED if it is not the rank of a process. */
+/* Returns the world rank of a rank; MPI_UNDEFINED if it is not the rank of a process, or if its
+ * world rank is unknown. */
 int qmpi_comm_world_rank(const struct qmpi_comm_processes *processes, int rank);
 
 /* ---- Identities ------------------------------------------------------------------------------ */

@@ -2,8 +2,8 @@
 /*
  * Whether a handle from the program can be used in a query of MPI. If a query fails, MPI invokes an
  * error handler of the program, which by default ends the job. This may happen even if MPI would
- * accept the program's own call, or if the program expects its error. The checks here invoke no
- * error handler of the program.
+ * accept the program's own call, or if the program expects that its own call fails. The checks here
+ * invoke no error handler of the program.
  *
  * They are necessary for handles that MPI has not checked yet: those in `before`, and those that
  * tools pass to helper functions outside of callbacks. A call that has succeeded has checked the

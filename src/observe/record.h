@@ -23,7 +23,7 @@ static inline const QMPIX_Observer *qmpi_record_observer(QMPI_Context context)
  */
 struct qmpi_record_matched {
     MPI_Comm comm; /* MPI_COMM_NULL: the message is unknown, or it is MPI_MESSAGE_NO_PROC; `source`
-                      is then MPI_ANY_SOURCE or MPI_PROC_NULL */
+                      is then MPI_ANY_SOURCE or MPI_PROC_NULL, respectively */
     int source, tag;
     MPI_Message message; /* the handle */
     uint64_t serial;     /* number of its place in requests.c; 0: none */

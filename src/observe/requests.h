@@ -9,8 +9,7 @@
 
 /* ---- Requests of a call ---------------------------------------------------------------------- */
 
-/* The requests passed to Wait… and Test…, saved because the call replaces them, and memory for
- * their statuses, which the program may ignore. */
+/* The requests passed to Wait… and Test…, saved because the call replaces them. */
 
 struct qmpi_requests_before {
     MPI_Request few[16];
@@ -24,13 +23,15 @@ void qmpi_requests_save(struct qmpi_requests_before *saved, QMPIX_Call *call, in
 
 void qmpi_requests_drop(struct qmpi_requests_before *saved);
 
+/* Memory for the statuses of these requests, which the program may ignore. */
 struct qmpi_requests_statuses {
     MPI_Status few[16];
     MPI_Status *many; /* NULL: they are in `few`, or the program has given its own */
 };
 
 /* Returns the statuses to pass to the layers below: those of the program or, if it ignores them and
- * the observer of the layer requested them, our own. */
+ * the observer of the layer requested them, those in `statuses`. If memory is exhausted, those of
+ * the program. */
 MPI_Status *qmpi_requests_give_statuses(struct qmpi_requests_statuses *statuses,
                                         const QMPIX_Observer *observer, int count,
                                         MPI_Status *given);

@@ -181,8 +181,8 @@ MPI_Datatype qmpi_semantics_type(const QMPIX_Call *call, int role, int i)
     return *(const MPI_Datatype *)value;
 }
 
-/* Whether a call has a handle that was made by a session. Before MPI_Init, every handle that is not
- * predefined comes from a session. */
+/* Whether a call has a handle that was made by a session. Before MPI_Init, every communicator,
+ * window and file that is not predefined comes from a session. */
 static bool has_session_handle(const QMPIX_Call *call)
 {
     const struct qmpi_semantics *meaning = qmpi_semantics_of(call);

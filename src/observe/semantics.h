@@ -19,7 +19,7 @@ struct qmpi_semantics_parameter {
     unsigned short name, type; /* places in qmpi_description_strings */
     unsigned char kind, indirection, is_array, is_const;
     unsigned char constants, direction, length; /* see <qmpi/traits.h> */
-    signed char of;
+    signed char of;                             /* an index of a parameter; -1: none */
     unsigned short size;
 };
 
@@ -45,11 +45,12 @@ void qmpi_semantics_describe_all(void);
  * from the names of the parameters.
  */
 
-/* Each role is the index of its argument + 1; 0: no such argument. */
 struct qmpi_semantics {
     unsigned short flags;                         /* QMPIX_TRAIT_… */
     unsigned char role, collective, flow, access; /* see <qmpi/traits.h> */
     unsigned char shape;                          /* enum qmpi_shape */
+    /* The roles, as in QMPIX_Traits. Each is the index of its argument + 1; 0: no such
+     * argument. */
     unsigned char send_buffer, send_count, send_type;
     unsigned char receive_buffer, receive_count, receive_type;
     unsigned char destination, source, send_tag, receive_tag, root, op, partitions;
@@ -73,7 +74,8 @@ static inline const struct qmpi_semantics *qmpi_semantics_of(const QMPIX_Call *c
 /* The argument of a role, with its C type. */
 #define QMPI_ARGUMENT(call, role, type) (*(type const *)(call)->arguments[(role)-1])
 
-/* Element `i` of an argument that is a count, or an array of counts; of any integer type. */
+/* Element `i` of an argument that is a count, or an array of counts, of the type int or MPI_Count.
+ */
 MPI_Count qmpi_semantics_count(const QMPIX_Call *call, int role, int i);
 
 /* Element `i` of an argument that is a datatype or an array of datatypes. */

@@ -40,7 +40,8 @@ static void add_name(struct qmpi_closure *closure, const char *name, int index)
 
 /*
  * The loader finds an object by its soname, its path, and the name by which it was requested, which
- * is the name of its file if it has no soname. It finds a copy by its path alone.
+ * is the name of its file if it has no soname. The loader finds a private copy (elf/copy.c) by the
+ * path of the copy alone.
  */
 static void add_names(struct qmpi_closure *closure)
 {
@@ -205,7 +206,8 @@ static void mark_objects(struct qmpi_closure *closure, const char *path)
     for (int i = 0; i < closure->count; i++) {
         const struct qmpi_closure_object *object = &closure->objects[i];
         const bool program = !*object->object.name;
-        /* An object that no other one needs was preloaded or opened by the program. */
+        /* An object that no other one needs was preloaded or opened with dlopen. If it belongs to
+         * no tool, it is taken to be opened by the program. */
         const bool opened = !needed[i] && !object->tool && !object->owned && !object->mpi;
         if (object->mpi && !qmpi_object_is_binding(&object->object))
             mark_from(closure, i, mark_mpi_needs);

@@ -2,8 +2,9 @@
 /*
  * The objects of a PMPI layer, and the layer of an address. The loaded objects and their
  * dependencies, as the loader resolved them, determine the objects of a layer: an object that only
- * a tool reaches is private to the tool and part of its layer. An object that happened to be loaded
- * at the same time, for example by another thread, is not part of it.
+ * a tool reaches, and that does not exist once per process (process/runtime_libraries.h), is
+ * private to the tool and part of its layer. An object that happened to be loaded at the same time,
+ * for example by another thread, is not part of it.
  *
  * Calls of PMPI tools have no context, so the layer is found by the address of the calling code. A
  * library that is opened for a layer, the tool's own or one that the tool opens, becomes a group of
@@ -51,7 +52,7 @@ struct qmpi_closure_opening *qmpi_closure_begin_opening(struct qmpi_layer *layer
 
 /*
  * Called after dlopen with its result. Returns the group of the objects that now belong to the
- * layer; NULL: no new ones, or memory is exhausted.
+ * layer; NULL: the library was not opened, there are no new objects, or memory is exhausted.
  */
 struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *opening,
                                                   void *handle);
@@ -96,7 +97,7 @@ struct qmpi_closure {
     struct qmpi_closure_name *names; /* hash table: names by which the loader finds the objects */
     int room;                        /* slots of the hash table, a power of two */
     int *needs;                      /* indices of objects */
-    int total_needs;
+    int total_needs;                 /* the number of elements of `needs` */
 };
 
 /*

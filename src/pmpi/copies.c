@@ -21,10 +21,10 @@
 struct library {
     char *path;
     struct stat status;
-    bool loaded;    /* the original is in the process */
-    bool calls_mpi; /* it defines MPI functions or refers to them */
-    bool is_private;
-    bool copied;
+    bool loaded;     /* the original is in the process */
+    bool calls_mpi;  /* it defines MPI functions or refers to them */
+    bool is_private; /* only the tool needs it */
+    bool copied;     /* it is to be copied, or the layer has a copy already */
     struct {
         char *name;
         struct library *library; /* NULL: it is never copied, or was not found */

@@ -12,8 +12,8 @@
  * that exist once per process, are never copied.
  * - libraries that call MPI or define MPI functions, except the library of the tool itself: their
  *   references must lead to the layer below, so the program must not use the same object;
- * - if the tool is a layer already, its library and its private dependencies, because these contain
- *   its state;
+ * - if the library of the tool is in the process already, for another layer or because the program
+ *   has loaded it: this library and its private dependencies, because these contain its state;
  * - libraries that need a copied library.
  */
 #ifndef QMPI_PMPI_COPIES_H

@@ -45,9 +45,10 @@ bool qmpi_interpose_gave_functions(int tool_id)
     return __atomic_load_n(&gave_functions[tool_id], __ATOMIC_RELAXED);
 }
 
-/* Returns the function for a PMPI tool. PMPI_X is that of the next layer. MPI_X is that of the tool
- * itself if it has one, or with RTLD_NEXT that of the next layer. With the handle of a library, the
- * result of dlsym stays if it is NULL or belongs to the layer. */
+/* Returns the function for a PMPI tool. For PMPI_X, this is the function of the next layer. For
+ * MPI_X, it is that of the tool itself if it has one and `handle` is RTLD_DEFAULT, and otherwise
+ * that of the next layer. If `handle` is that of a library, the result of dlsym is returned instead
+ * if it is NULL or belongs to the layer. */
 static void *find_for_tool(struct qmpi_layer *layer, void *handle, const char *name, int number,
                            bool pmpi)
 {

@@ -2,8 +2,9 @@
 /*
  * PMPI layers: unmodified PMPI tools. The functions MPI_X of a tool are the interceptors of the
  * layer. The references of the tool to PMPI_X are changed to point directly to the next layer, so
- * that no code of libqmpi runs between two adjacent PMPI layers, or between the lowest layer and
- * the MPI library.
+ * that no code of libqmpi runs between two adjacent PMPI layers. Nor does any run between the
+ * lowest layer and the MPI library, except in functions whose targets start-up wraps, such as
+ * MPI_Init.
  *
  * Files: load (a tool becomes a layer, and what it opens with dlopen becomes part of it), copies
  * (private copies of libraries), closure (the objects of a layer, and the layer of an address),
@@ -26,8 +27,9 @@ char *qmpi_pmpi_load(struct qmpi_layer *layer);
 /*
  * The exported dlopen (arch/dlopen_NAME.S). Libraries that a PMPI tool opens belong to its layer,
  * like its dependencies. Their references lead to the layer below, and they stay loaded for the
- * whole run, even if the tool closes them. They are copied if they call MPI, or if the tool is a
- * layer already. Libraries that others use in the process do not belong to the layer.
+ * whole run, even if the tool closes them. They are copied if they call MPI, or if the tool's own
+ * library was in the process already. Libraries that others use in the process do not belong to the
+ * layer.
  */
 
 /* The C library's dlopen; NULL until it is first needed. */

@@ -21,7 +21,8 @@ bool qmpi_binding_is_known(const struct qmpi_elf_loaded *object);
  * calls. */
 extern bool qmpi_binding_any __attribute__((visibility("hidden")));
 
-/* Returns the procedure that a binding defines under this name; NULL: none. */
+/* Returns the address of the procedure or variable that a binding defines under this name; NULL:
+ * none. */
 void *qmpi_binding_find(const char *name);
 
 /* Whether an address is in a recorded binding. Any thread. */

@@ -27,7 +27,8 @@ static bool defines_symbol(const struct qmpi_elf_image *image, const char *name)
 }
 
 /* Whether an image defines internal functions that the bindings of MPICH and its derivatives call.
- * Open MPI has other symbols with such names, for debuggers. */
+ * Open MPI may have other symbols with such names, for debuggers, so qmpi_mpi_kind_of recognizes
+ * Open MPI first. */
 static bool has_internals_of_mpich(const struct qmpi_elf_image *image)
 {
     const size_t count = qmpi_elf_symbol_count(image);

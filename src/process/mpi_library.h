@@ -35,7 +35,7 @@ qmpi_function *qmpi_mpi_library_unpaired(int number);
 
 /*
  * Returns the address of a symbol of the MPI library that is not an MPI function; NULL: not
- * defined, or the library has not been found yet.
+ * defined, or the library has not been found yet. In libqmpi.a, the result is always NULL.
  */
 void *qmpi_mpi_library_symbol(const char *name);
 
@@ -50,7 +50,7 @@ const char *qmpi_mpi_library_mismatch(void);
 extern qmpi_function *const qmpi_missing[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* Whether the MPI library has a function. For its own needs, or for those of a tool, libqmpi must
- * not call a function that may be missing without asking this first. */
+ * call this before it calls a function that may be missing. */
 bool qmpi_mpi_library_provides(int number);
 _Noreturn void qmpi_mpi_library_lacks(int number) QMPI_HIDDEN;
 

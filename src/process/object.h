@@ -28,8 +28,8 @@ bool qmpi_object_is_mpi(const struct qmpi_elf_loaded *object);
  * nor a QMPI tool. */
 bool qmpi_object_is_pmpi_tool(const struct qmpi_elf_loaded *object);
 
-/* Whether a loaded object refers to MPI functions only as PMPI_X and defines no MPI_X, as the
- * libraries of a PMPI tool do. */
+/* Whether a loaded object refers to PMPI_X, but neither refers to MPI_X nor defines it. Further
+ * libraries of a PMPI tool usually do so. */
 bool qmpi_object_uses_pmpi_alone(const struct qmpi_elf_loaded *object);
 
 /* ---- Images ---------------------------------------------------------------------------------- */

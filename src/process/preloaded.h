@@ -16,14 +16,14 @@ struct qmpi_thunk_deferred;
 struct qmpi_layer;
 
 struct qmpi_preloaded_tool {
-    struct qmpi_elf_loaded object;
+    struct qmpi_elf_loaded object;  /* its library, or the program */
     struct qmpi_elf_loaded *needed; /* libraries that it needs, with wrappers of MPI functions */
     int needed_count;
     char *path;
     char *name;                           /* the tool's name */
     bool program;                         /* the program itself */
     bool in_front;                        /* the loader finds its functions before libqmpi's */
-    bool taken;                           /* it has become a layer */
+    bool taken;                           /* a layer is planned for it */
     struct qmpi_layer *layer;             /* that layer, from its loading on; NULL before */
     struct qmpi_thunk_deferred *deferred; /* results of dlsym before the stack was built; NULL:
                                              none */

@@ -11,8 +11,8 @@
 
 struct qmpi_quiet_errors {
     MPI_Comm comm;
-    MPI_Errhandler before;
-    int is_set;
+    MPI_Errhandler before; /* the program's error handler */
+    int is_set;            /* MPI_ERRORS_RETURN has taken its place */
 };
 
 /*

@@ -70,8 +70,8 @@ EARLY static int real_sigaction(int number, const struct sigaction *action, stru
 /* ---- Handlers of tools ----------------------------------------------------------------------- */
 
 struct hidden {
-    struct sigaction tool, before;
-    atomic_bool removed;
+    struct sigaction tool, before; /* the action of a tool, and the one before it */
+    atomic_bool removed; /* the tool has restored an action, or its own could not be set */
     struct hidden *older;
 };
 

@@ -21,7 +21,8 @@ void *qmpi_attributes_target(const char *name);
 /*
  * Replaces the terminators of the attribute functions by functions that keep the types of values.
  * Called if a binding is loaded, after qmpi_mpi_library_find. Calls after qmpi_chain_start and
- * further calls have no effect.
+ * further calls have no effect. Nor has a call if the MPI library lacks one of the internal
+ * functions.
  */
 void qmpi_attributes_prepare(void);
 

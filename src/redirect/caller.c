@@ -157,8 +157,8 @@ void *qmpi_caller_of_program(void *caller)
 
 /* ---- The language binding -------------------------------------------------------------------- */
 
-/* Returns the name of the function at an address that a PMPI layer exports, or NULL if there is
- * none. */
+/* Returns the name of the exported function of a PMPI layer that contains an address, or NULL if
+ * there is none. */
 static const char *tool_function_at(const void *address)
 {
     const struct qmpi_layer_group *group = qmpi_layer_group_of(address);
@@ -243,7 +243,8 @@ static void *find_any_caller(void)
     return qmpi_binding_any || qmpi_pmpi_is_used ? qmpi_caller_of_program(caller) : caller;
 }
 
-/* Returns whether the entry points can only be called by the program, which is the usual case. */
+/* Returns whether neither a language binding nor a PMPI tool can call the entry points, which is
+ * the usual case. */
 static inline bool only_program_calls(void)
 {
     return !(qmpi_binding_any | qmpi_pmpi_is_used);

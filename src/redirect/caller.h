@@ -40,9 +40,10 @@ static inline bool qmpi_caller_frame_is_in_use(const char *frame, const char *he
 }
 
 /*
- * Returns whether a frame is in use by the call to which a record belongs. The record of the first
- * layer is in the frame itself, or in that of a function which it calls, so that no other frame, on
- * any stack, can be so close above the record. Returns false if the record is NULL.
+ * Returns whether `frame` is in use by the call to which a record belongs. `frame` is that of an
+ * entry into the layers. The record of the first layer is in this frame, or in that of a function
+ * that the entry calls, at most QMPI_RECORD_DISTANCE_MAX bytes below `frame`. No other frame, on
+ * any stack, is so close above the record. Returns false if the record is NULL.
  */
 enum { QMPI_RECORD_DISTANCE_MAX = 1024 };
 static inline bool qmpi_caller_frame_is_of(const char *frame, const QMPIX_Call *call)
@@ -73,9 +74,9 @@ static inline void *qmpi_caller_of_layers(void)
 }
 
 /*
- * Returns the calling address in the program if `caller` is in a language binding or in a PMPI
- * tool. Otherwise, or if that address is not found, returns `caller`. Must be called within the
- * call to which `caller` belongs.
+ * Returns the calling address in the program if `caller` is in code between the program and the
+ * layers (qmpi_caller_is_between), such as a language binding or a PMPI tool. Otherwise, or if that
+ * address is not found, returns `caller`. Must be called within the call to which `caller` belongs.
  */
 void *qmpi_caller_of_program(void *caller);
 

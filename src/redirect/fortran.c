@@ -20,8 +20,8 @@
 /*
  * The objects in the process that define MPI's Fortran procedures. The loader resolves a reference
  * of the program to the first definition. If the first definition is in a language binding or a
- * tool, libqmpi decides which definition the program calls. It does not redirect definitions in the
- * program, or in a library that replaces procedures but no C functions.
+ * tool, libqmpi decides which definition the program calls. If it is in the program, or in a
+ * library that replaces procedures but no C functions, libqmpi does not change the reference.
  */
 enum definer_kind { FOREIGN, TOOL, BINDING };
 
@@ -89,7 +89,8 @@ static int add_if_definer(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Records the objects that define procedures. Called once, before the program starts. */
+/* Records the objects that define procedures. Called once, by the constructor or before the stack
+ * is built. */
 static void find_definers(void)
 {
     struct definers tools = find_tools();
@@ -140,7 +141,7 @@ static bool (*is_called)(int tool_id, int number);
 
 /* The PMPI tool on top of the stack, if it has Fortran wrappers. Accessed under the lock. */
 static const struct qmpi_layer_group *top;
-static bool has_init[MODULES];                /* whether `top` has a wrapper for initialization */
+static bool has_init[MODULES]; /* whether `top` has a wrapper for initialization that is used */
 static struct qmpi_fortran_wrappers wrappers; /* of `top` */
 
 /* [tool_id]: whether the program has called the tool's wrapper for initialization. Accessed under
@@ -181,7 +182,8 @@ static void *redirectable_procedure(const struct qmpi_elf_loaded *object, const 
     return procedure && is_redirectable(object, name) ? procedure : NULL;
 }
 
-/* Returns the wrapper of the tool on top that the program calls, or NULL if there is none. */
+/* Returns the wrapper of the tool on top that the program is to call now, or NULL if there is none.
+ */
 static void *called_wrapper(const char *name)
 {
     if (!top || !is_ready(strstr(name, "_f08") ? F08 : PLAIN) ||
@@ -277,8 +279,8 @@ void qmpi_fortran_begin(void (*start)(void), bool (*passes)(int tool_id, int num
 {
     QMPI_LOCK(beginning);
     static bool begun;
-    /* A thread in a constructor holds the loader's lock. It must not wait here, because the thread
-     * that runs begin_fortran may need that lock. */
+    /* A thread in a constructor may hold the loader's lock. It must not wait here, because the
+     * thread that runs begin_fortran may need that lock. */
     if (!in_constructor)
         pthread_mutex_lock(&beginning);
     else if (pthread_mutex_trylock(&beginning) != 0)

@@ -49,7 +49,7 @@ void qmpi_fortran_set_callers(const struct qmpi_layer_group *group,
 bool qmpi_fortran_has_wrappers(const struct qmpi_layer_group *group);
 
 /* Returns the target of a call of procedure `number` of fortran_inits.h; builds the stack if
- * necessary. Called only by assembler code. */
+ * necessary. `caller` is not used. Called only by assembler code. */
 qmpi_function *qmpi_fortran_first(int number, const void *caller) QMPI_HIDDEN;
 
 #endif

@@ -33,9 +33,10 @@ struct qmpi_layer_group {
 struct qmpi_layer {
     int tool_id;
     const struct qmpi_tool_entry *entry;
-    char *path; /* the library to load; NULL: the tool is registered already */
-    struct qmpi_tool *tool;
-    char *name; /* name of the tool; before it is known, name of the entry */
+    char *path; /* the tool's library, which is loaded for the layer unless `preloaded` is set;
+                   NULL: the tool is registered already */
+    struct qmpi_tool *tool; /* NULL until it is registered or, for a PMPI tool, loaded */
+    char *name;             /* name of the tool; before it is known, name of the entry */
     struct qmpi_preloaded_tool *preloaded; /* PMPI layer: the tool that was preloaded; NULL: none,
                                               the library is loaded for the layer */
     struct qmpi_layer_group *group;        /* PMPI layer: the objects that it consists of */
@@ -55,7 +56,8 @@ struct qmpi_layer {
     /* By function number. */
     qmpi_function **functions;       /* its interceptors */
     qmpi_function **mpich_functions; /* its interceptors of MPICH's variant; NULL: none */
-    qmpi_function **observing;       /* those of its observer, above the others; NULL: none */
+    qmpi_function **observing;       /* the interceptors of its observer, above its other ones;
+                                        NULL: none */
 };
 
 /* Allocates the layers 1 … count. The caller sets their members `entry`, which must exist for the
@@ -65,7 +67,8 @@ void qmpi_layer_start(int count);
 /* Returns the layer with this tool_id, or NULL if there is none. */
 struct qmpi_layer *qmpi_layer_get(int tool_id);
 
-/* Returns whether the init function of the layer is running, which may register interceptors. */
+/* Returns whether this thread is running the init function of the layer, which may register
+ * interceptors. */
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 
 /* Records a registration that has failed in an init function. Returns `result` in any case. After

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The public calls that describe addresses. A description is made for each library and offset,
- * under a lock, and never freed. If it names no function, another one is made when an address is
- * given, at which exported symbols may be found. An address that was described before is found
- * without the lock; its description is used if the library that contained it is still open.
+ * under a lock, and never freed. A description that names no function is not used for an address in
+ * this process, because exported symbols may be found there; another description is then made. An
+ * address that was described before is found without the lock; its description is used if the
+ * library that contained it is still open.
  */
 #define _GNU_SOURCE
 #include "elf/elf.h"

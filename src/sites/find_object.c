@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See find_object.h. libqmpi.so looks the function up, because the dynamic loader of an earlier
- * glibc does not start a program if a preloaded library refers to a version that it lacks, even
- * weakly. libqmpi.a is linked with the C library of the program.
+ * glibc does not start a program if a preloaded library refers, even weakly, to a symbol version
+ * that this glibc lacks. libqmpi.a is linked with the C library of the program.
  */
 #define _GNU_SOURCE
 #include "sites/find_object.h"

@@ -21,8 +21,7 @@ extern const void *_Unwind_Find_FDE(void *address, struct dwarf_eh_bases *bases)
 
 enum { PAGE = 4096 /* the smallest size of a page of memory */ };
 
-/* Returns the program headers of an object, which are at its beginning, or NULL if they are
- * damaged. */
+/* Returns the program headers of an object, or NULL if they are damaged or not at its beginning. */
 static const ElfW(Phdr) * find_headers(uintptr_t begin, int *count)
 {
     const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)begin;
@@ -94,8 +93,8 @@ static struct row read_row(const unsigned char *rows, size_t number)
     return row;
 }
 
-/* Searches the index, which all linkers write in the same form. Returns the place of the record of
- * the function that may contain an address, or 0 if there is none. */
+/* Searches the index. Returns the place of the record of the function that may contain an address,
+ * or 0 if there is none, or if the index has another form than the one that linkers write. */
 static uintptr_t find_record(const struct tables *tables, uintptr_t address, uintptr_t *function)
 {
     enum { VERSION = 1, HEADER = 4 };

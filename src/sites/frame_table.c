@@ -58,7 +58,8 @@ static int64_t read_sleb(struct qmpi_frame_bytes *reader)
     return (int64_t)read_leb(reader, true);
 }
 
-/* Opens the record at an address. Returns false if the address is invalid. */
+/* Opens the record at an address. Returns false if the address or the length of the record is
+ * invalid, or the record has the format for 64-bit lengths. */
 static bool open_record(const struct qmpi_frame_bytes *segment, uintptr_t place,
                         struct qmpi_frame_bytes *reader)
 {
@@ -98,7 +99,7 @@ struct program {
     bool failed;           /* the program contains an unsupported instruction, or is damaged */
     bool is_signal;
     struct qmpi_frame_bytes initial;
-    struct state state, first;
+    struct state state, first; /* first: the state at the beginning of each function */
     struct state remembered[REMEMBERED];
     int remembered_count;
 };
@@ -411,7 +412,7 @@ static bool read_common(struct qmpi_frame_bytes reader, struct program *program)
 }
 
 /* Returns the place of a saved register relative to the CFA, if the place and the CFA are found by
- * the same register. */
+ * the same register, and otherwise the place as it is. */
 static struct saved relative_to_cfa(const struct state *state, const struct saved *saved)
 {
     const bool same = (saved->place == AT_SP && state->base == QMPI_FRAME_SP) ||

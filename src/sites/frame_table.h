@@ -49,7 +49,7 @@ struct qmpi_frame_tables {
     bool signs_ra;       /* instructions may tell that saved return addresses are signed */
     unsigned scale;      /* the number of the pseudo register that contains the number of words in a
                             scalable vector; 0: there is none */
-    uint64_t scale_value;
+    uint64_t scale_value; /* this number of words */
 };
 
 /* Bytes that are to be read. */
@@ -65,10 +65,10 @@ uint64_t qmpi_frame_bytes_read(struct qmpi_frame_bytes *bytes, size_t count);
 size_t qmpi_frame_pointer_size(unsigned char encoding);
 
 /*
- * Returns the rule for the instruction at `address`. The record of its function, which begins at
- * `function`, is at the address `place`, in the segment. The base of the rule is QMPI_FRAME_UNKNOWN
- * if the record is damaged or the rule is not supported, QMPI_FRAME_END if the instruction is after
- * the end of the function or the function has no caller, and QMPI_FRAME_SIGNAL for the frame of a
+ * Returns the rule for the instruction at `address`. The function begins at `function`; its record
+ * is at the address `place`, in the segment. The base of the rule is QMPI_FRAME_UNKNOWN if the
+ * record is damaged or the rule is not supported, QMPI_FRAME_END if the instruction is after the
+ * end of the function or the function has no caller, and QMPI_FRAME_SIGNAL for the frame of a
  * signal. May be called by any thread.
  */
 struct qmpi_frame_rule qmpi_frame_table_read(const struct qmpi_frame_tables *tables,

@@ -91,8 +91,8 @@ static bool resolve_path(const char *name, char *path, size_t size)
 }
 
 /* Returns the path of a module. If its name is absolute, the path is that of the file with this
- * name. Otherwise, the path is taken from the list of all mappings, which is long. A relative name
- * is not enough, because the program may have changed its directory. This also applies to the
+ * name. Otherwise, the path is taken from the list of all mappings, which takes longer. A relative
+ * name is not enough, because the program may have changed its directory. This also applies to the
  * program itself, which has no name: /proc/self/exe is the loader if the user started the program
  * by calling the loader. */
 static const char *find_path(const struct qmpi_module *module)
@@ -191,7 +191,8 @@ atomic_int qmpi_module_closing_count; /* see modules.h */
  * libqmpi itself was opened with dlopen. */
 static bool is_closing_seen(void)
 {
-    /* This is the function to which the loader bound the name, or one that redirected it. */
+    /* This is the function to which the loader bound the name, or one to which another library,
+     * such as UCX, has redirected it. */
     int (*volatile first)(void *) = dlclose;
     return qmpi_exported_dlclose && (first == qmpi_exported_dlclose ||
                                      qmpi_interpose_gave_dlclose((const void *)(uintptr_t)first));

@@ -12,14 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Never freed. */
+/* The program or a library. Never freed. */
 struct qmpi_module {
-    uintptr_t begin, end; /* without _dl_find_object, `end` is only behind the first address that
+    uintptr_t begin, end; /* without _dl_find_object, `end` is directly after the first address that
                              was looked up */
     const void *map;      /* link_map of the dynamic loader */
     const char *name;     /* as in the list of the loader; "" for the program */
-    const char *path; /* the file: absolute, without symbolic links; `name` if it is not found */
-    atomic_bool is_closed;
+    const char *path; /* the file: absolute, without symbolic links. If it is not found: `name`, or
+                         /proc/self/exe for the program */
+    atomic_bool is_closed; /* it was no longer mapped when a library was closed */
     struct qmpi_module *next;
 };
 

@@ -64,7 +64,7 @@ static const struct stack_range *find_stack_range(uintptr_t address)
  * highest bits down, a word contains:
  *
  *     the address, without the bits that the place determines
- *     `offset` of the rule, in units of the stack; negative for QMPI_FRAME_SAVED
+ *     `offset` of the rule, in units of the stack; negated for QMPI_FRAME_SAVED
  *     the places of the return address and the frame pointer: QMPI_SAVED_BITS
  *     the kind of code (enum qmpi_module_code): 2 bits
  *     `base` of the rule: 3 bits
@@ -152,8 +152,8 @@ void qmpi_sites_forget_rules(void)
     }
 }
 
-/* Finds the rule for an address on the stack. Its library is in use, so it cannot be closed
- * meanwhile. */
+/* Finds the rule for an address on the stack. The library that contains the address is in use, so
+ * it cannot be closed meanwhile. */
 static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 {
     bool is_permanent;
@@ -342,8 +342,8 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
     if (__builtin_expect(fp_place >= position->cfa, 1))
         position->fp_place = stack_word(fp_place);
     else if (fp_place && !position->was_interrupted)
-        return false; /* such a place is right only at the end of a function, where the register
-                         contains the frame pointer again */
+        return false; /* a place below this frame is right only in code that was interrupted at the
+                         end of a function, where the register contains the frame pointer again */
     position->address = qmpi_registers_strip(*stack_word(ra_place));
     position->cfa = cfa;
     position->was_interrupted = false;
@@ -353,9 +353,10 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
 }
 
 /*
- * Finds the frame pointer at the beginning of the walk. Functions of libqmpi between the beginning
- * and this function may have saved it, so the walk starts here. No frame from the beginning to
- * `position` has changed it.
+ * Finds the frame pointer at the beginning of the walk (position->begin). Functions of libqmpi
+ * between that beginning and this function may have saved it, so a second walk leads from this
+ * function to the beginning. No frame from the beginning to `position` has changed the frame
+ * pointer.
  */
 static __attribute__((noinline)) bool find_fp(const struct position *position, uintptr_t *fp)
 {
@@ -380,9 +381,9 @@ static bool use_stack_range(struct position *position)
 /*
  * Goes to the code that a signal interrupted, perhaps on another stack. Between two instructions,
  * the rules of compilers may be wrong; such a rule leads to an address without a rule, which ends
- * the walk. With a damaged table, arbitrary words on the stack may look like a signal frame.
- * Therefore, the stack pointer in it must point to a stack, and the number of signal frames is
- * limited.
+ * the walk. If the tables of a library (.eh_frame) are damaged, arbitrary words on the stack may
+ * look like a signal frame. Therefore, the stack pointer in the signal frame must point to a stack,
+ * and the number of signal frames is limited.
  */
 static __attribute__((noinline)) bool cross_signal(struct position *position)
 {
@@ -487,8 +488,8 @@ static bool walk_up(struct callers *callers, struct qmpi_frame_entry entry)
            walk_any(callers, entry);
 }
 
-/* Returns all return addresses, for code that searches for certain frames: see
- * util/call_stack.h. */
+/* Implements qmpi_call_stack_unwinder (util/call_stack.h), for code that searches for certain
+ * frames. */
 static __attribute__((noinline)) int walk_all(void **addresses, int capacity)
 {
     struct position position = HERE();
@@ -512,8 +513,8 @@ __attribute__((constructor)) static void use_walk(void)
 
 /* ---- The public call ------------------------------------------------------------------------- */
 
-/* How many frames of libraries there usually are, and may be at most, between libqmpi and the
- * program's call. */
+/* The usual number of frames of libraries between libqmpi and the program's call, and the largest
+ * number of frames that are unwound. */
 enum { BETWEEN_USUAL = 24, BETWEEN_MAX = 256 };
 
 /* Adds unwound addresses from `caller` on. Returns false if addresses that matter may be missing,
@@ -547,7 +548,8 @@ static __attribute__((noinline)) void unwind_callers(struct callers *callers, co
     }
 }
 
-/* Finds the callers if the record of the call is not in the frame, or if walk_up has found none. */
+/* Finds the callers if the record of the call is not in the frame of this thread's latest entry, or
+ * if walk_up has found none. */
 static __attribute__((noinline)) void find_any_callers(struct callers *callers,
                                                        const QMPIX_Call *call)
 {

@@ -2,7 +2,7 @@
 /*
  * Applies the conditions of entries to their layers. While the stack is built, layers are left off
  * or limited to some functions. As soon as the rank of this process is known from MPI, the layers
- * that depend on it are switched.
+ * whose conditions depend on it are switched.
  */
 #ifndef QMPI_STARTUP_CONDITIONS_H
 #define QMPI_STARTUP_CONDITIONS_H
@@ -29,7 +29,7 @@ void qmpi_conditions_complete(struct qmpi_layer *layer, bool pmpi_tool);
 void qmpi_conditions_watch(qmpi_function **targets);
 
 /* Makes the terminator of MPI_Pcontrol, in the first call with level 1, switch on the layers that
- * @enabled=no has left off. */
+ * @enabled=no has left off, if their other conditions hold. */
 void qmpi_conditions_watch_pcontrol(qmpi_function **targets);
 
 #endif

@@ -7,7 +7,8 @@
  * were set, and MPI still works in the callbacks (MPI 4.0, section 11.2.4). Therefore, libqmpi sets
  * an attribute of its own before MPI_Init returns. No attribute of the program was set earlier, so
  * this one is deleted last. MPI_Session_finalize deletes no attributes, because MPI_COMM_SELF does
- * not exist in sessions.
+ * not exist in sessions. In a program that uses only sessions, the functions are therefore not
+ * called.
  */
 #ifndef QMPI_STARTUP_FINALIZERS_H
 #define QMPI_STARTUP_FINALIZERS_H
@@ -15,8 +16,8 @@
 #include "dispatch/dispatch.h"
 
 /* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
- * after the job and the clock have wrapped these targets. When the attribute is set, MPI_Init has
- * not returned to any layer yet. */
+ * after qmpi_job_watch and qmpi_clock_watch have wrapped the same targets, so that the attribute is
+ * set at the end of their work in MPI_Init, before MPI_Init returns to any layer. */
 void qmpi_finalizers_watch(qmpi_function **targets);
 
 #endif

@@ -446,7 +446,8 @@ static void wrap_for_layers(const struct plan *plans, int count)
 /*
  * Wraps the functions that terminators call: MPI_T_* (src/mpit), the functions that begin and end
  * MPI, those that create communicators, windows and files, and MPI_Pcontrol. All other terminators
- * call PMPI_X of the MPI library. The functions must be wrapped before layers are added, because
+ * call PMPI_X of the MPI library, except those of attribute functions if MPICH's Fortran binding is
+ * loaded (redirect/attributes.c). The functions must be wrapped before layers are added, because
  * some layers read these pointers.
  */
 static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
@@ -623,9 +624,10 @@ static bool is_in_constructor(void)
 }
 
 /*
- * Builds the stack, unless it is built. A thread in a constructor must not wait for the thread that
- * builds the stack, because it holds the loader's lock, which that thread needs. In this case,
- * returns false if the stack is not complete yet.
+ * Builds the stack, unless it is built. A thread in a constructor must not wait for a thread that
+ * builds the stack, because that thread needs the loader's lock, which the constructor's thread
+ * holds. If another thread is building the stack and this thread is in a constructor, returns
+ * false, or true if the stack has become complete meanwhile.
  */
 static bool start_once(int number)
 {

@@ -26,7 +26,8 @@ static bool off[QMPI_LAYERS_MAX + 1];
 /* These do not change after qmpi_chain_activate. */
 static bool *kept_while_off[QMPI_LAYERS_MAX + 1]; /* [number]: see QMPIX_Tool_keep_function */
 static const unsigned char *limits[QMPI_LAYERS_MAX + 1]; /* [number]; NULL: none */
-/* Whether QMPIX_Tool_set_enabled has switched the layer. Used by threads that hold the chains. */
+/* Whether qmpi_switch_set_enabled has succeeded for the layer. Used by threads that hold the
+ * chains. */
 static bool chosen[QMPI_LAYERS_MAX + 1];
 /* Stored with release and loaded with acquire, so that a callback finds what the tool has stored
  * before it registered the callback. */
@@ -187,8 +188,8 @@ static bool has_fortran_wrappers(void)
     return any == 2;
 }
 
-/* Warns of tools that have saved pointers from dlsym. These cannot be changed, so the results of
- * these tools ignore the switch. */
+/* Warns of tools that have looked up functions by dlsym, and may have saved the pointers. These
+ * cannot be changed, so calls through them ignore the switch. */
 static void warn_of_saved_pointers(int tool_id)
 {
     static bool said[QMPI_LAYERS_MAX + 1];

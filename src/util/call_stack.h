@@ -22,8 +22,8 @@ struct qmpi_call_stack {
     uintptr_t begin, end; /* both 0: unknown */
 };
 
-/* Returns the stack that contains an address. That of the first thread begins at the lowest address
- * to which it may grow. */
+/* Returns the mapping that contains an address, such as a stack. The stack of the first thread
+ * begins at the lowest address to which it may grow. */
 struct qmpi_call_stack qmpi_call_stack_find(uintptr_t address);
 
 /* Returns whether an address is in memory that can be read and written, as stacks are. */

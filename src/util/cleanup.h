@@ -4,7 +4,8 @@
 #ifndef QMPI_UTIL_CLEANUP_H
 #define QMPI_UTIL_CLEANUP_H
 
-/* Removes the directory that the arguments describe. Returns the exit status of the program. */
+/* Does this for the directory that the arguments describe (see cleanup.c). Returns the exit status
+ * of the program. */
 int qmpi_cleanup_run(int count, char **arguments);
 
 #endif

@@ -299,10 +299,10 @@ static void nap(long milliseconds)
         continue;
 }
 
-/* Asks the process manager to end the job. Otherwise, it would wait for the other processes, and
- * they would wait for this one. Process managers of PMIx need not be asked, because they end the
- * job when a process ends with a status other than 0. Returns false if a process manager must be
- * asked and cannot be reached. */
+/* Asks the process manager to end the job. Otherwise, the process manager would wait for the other
+ * processes, and they would wait for this one. Process managers of PMIx need not be asked, because
+ * they end the job when a process ends with a status other than 0. Returns false if a process
+ * manager must be asked and cannot be reached. */
 static bool abort_job(void)
 {
     char answer[256];
@@ -370,8 +370,8 @@ static void print_with_rank(const char *message)
 
 /*
  * Ends this process by a signal. Hydra then ends the job, even if the process has not connected to
- * Hydra yet. Hydra would ignore an exit status. It checks whether processes have ended whenever the
- * state of an output changes. The output of this process is closed just before the process has
+ * Hydra yet. Hydra would ignore an exit status. Hydra checks whether processes have ended whenever
+ * the state of an output changes. The output of this process is closed just before the process has
  * ended, so a child keeps the output open a little longer.
  */
 static _Noreturn void stop_by_signal(void)

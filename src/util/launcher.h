@@ -75,10 +75,10 @@ uint64_t qmpi_launcher_host_number(void);
 
 /*
  * Returns a number that is the same in all processes that read the same clock, or 0 if it is
- * unknown. If `is_counter` is true, the clock is the cycle counter of the host: the kernel uses it
- * only if it is synchronized on all processors. Otherwise, the clock is CLOCK_MONOTONIC, which is
- * the same within a time namespace. Copies of a virtual machine may have equal numbers, so callers
- * compare readings of both clocks if possible.
+ * unknown. If `is_counter` is true, the clock is the cycle counter of the host: the kernel uses
+ * this counter only if it is synchronized on all processors. If `is_counter` is false, the clock is
+ * CLOCK_MONOTONIC, which is the same within a time namespace. Copies of a virtual machine may have
+ * equal numbers, so callers compare readings of both clocks if possible.
  */
 uint64_t qmpi_launcher_clock_number(bool is_counter);
 

@@ -137,7 +137,7 @@ enum {
     FIRST = STDERR_FILENO + 1, /* the first number that does not belong to a standard stream */
     HIGH = 1024,               /* programs that use select need lower numbers */
     MORE = 64,                 /* how much a limit on descriptors is raised when it is reached */
-    FEW = 64                   /* a program that has fewer left needs each of them */
+    FEW = 64                   /* a program with a lower limit needs each of its descriptors */
 };
 
 /* Returns the lowest number for descriptors of libqmpi. They are in the upper sixteenth of the

@@ -4,9 +4,9 @@
  * stdout, and to files. The program may close and reuse any descriptor. Writing must neither
  * terminate the program nor change its files:
  *
- * - The descriptor of a file has a high number, is closed by exec, and is compared with the file
- *   (device and inode) before each use. If the program has closed it, the file is opened again. A
- *   file of the program that now has this descriptor is left alone.
+ * - The descriptor of a file has a high number if possible, is closed by exec, and is compared with
+ *   the file (device and inode) before each use. If the program has closed it, the file is opened
+ *   again. A file of the program that now has this descriptor is left alone.
  * - stderr and stdout are the files that were open under these descriptors when the process
  *   started (qmpi_output_standard_note).
  * - A pipe without a reader, and a limit on the size of files, cause errors, but no signals.
@@ -142,13 +142,13 @@ struct qmpi_output_room {
 void qmpi_output_room_make(struct qmpi_output_room *room);
 void qmpi_output_room_end(const struct qmpi_output_room *room);
 
-/* Returns a copy of a descriptor. The copy has a high number, and exec closes it. Returns -1 if no
- * descriptor is available. In handlers, too. */
+/* Returns a copy of a descriptor. The copy has a high number if possible, and exec closes it.
+ * Returns -1 if no descriptor is available. In handlers, too. */
 int qmpi_output_copy_descriptor(int descriptor);
 
-/* Moves a descriptor to a high number that exec closes, and returns it. If no descriptor is
- * available, returns the old one. If the old one has the number of a standard stream, closes it
- * instead, and returns -1. In handlers, too. */
+/* Moves a descriptor to a number that is high if possible and that exec closes, and returns it. If
+ * no descriptor is available, returns the old one. If the old one has the number of a standard
+ * stream, closes it instead, and returns -1. In handlers, too. */
 int qmpi_output_move_descriptor(int descriptor);
 
 #endif

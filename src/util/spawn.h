@@ -22,13 +22,14 @@ bool qmpi_spawn_detached(char *const *arguments, const int *descriptors);
  * Returns a descriptor for such a program that becomes ready when this process has ended, or -1 if
  * there is none. The caller closes it. Usually, it becomes ready only then, even if this process
  * closes all its descriptors. On kernels before 5.3, which have no descriptors for processes, it is
- * one end of a pipe, and this process keeps the other end open. Async-signal-safe.
+ * one end of a pipe, and this process keeps the other end open; it then also becomes ready when the
+ * program closes that end. Async-signal-safe.
  */
 int qmpi_spawn_end_of_process(void);
 
 /*
  * Closes all descriptors of this process from `first` on, like closefrom, which glibc has only
- * since 2.34. It must be called when a program begins, because no other thread may open or close
+ * since 2.34. Must be called when a program begins, because no other thread may open or close
  * descriptors meanwhile.
  */
 void qmpi_spawn_close_from(int first);

@@ -23,9 +23,9 @@ char *qmpi_start_path(const char *path);
 
 /*
  * Returns whether a variable that defines a stack was set when the process was started, but no such
- * variable is set now. Sets *name to the first variable that was set. Sets *reports to whether this
- * process printed messages for its job at that time, because the program may also have removed the
- * variable with its rank.
+ * variable is set now. Sets *name to the first variable that was set. Sets *reports to what
+ * qmpi_launcher_reports returned at that time: whether this process prints messages for its job.
+ * The program may also have removed the variable with its rank since then.
  */
 bool qmpi_start_lost_stack(const char **name, bool *reports);
 

@@ -20,7 +20,7 @@
  */
 struct qmpi_table {
     size_t value_size, count, room; /* room: 0, or a power of two */
-    unsigned char *used, *values;
+    unsigned char *used, *values;   /* by slot; used: 1 if the slot contains an entry */
     uint64_t *keys;
     bool failed; /* an entry could not be added, because memory was exhausted */
 };
@@ -76,8 +76,8 @@ struct qmpi_table_entry {
     /* A handle, QMPI_TABLE_UNUSED or QMPI_TABLE_CHANGING. It is stored with release after the data
      * of the entry. A thread that claims the entry exchanges it with acquire. */
     uint64_t handle;
-    struct qmpi_table_entry *next;
-    int level;
+    struct qmpi_table_entry *next; /* in the same bucket */
+    int level;                     /* of this bucket */
 };
 enum { QMPI_TABLE_UNUSED = 0, QMPI_TABLE_CHANGING = 1 /* a thread has claimed the entry */ };
 

@@ -31,7 +31,7 @@ bool qmpi_value_whole(const char *text, uint64_t least, uint64_t most, uint64_t 
 /* A number from 0 to `most`: `2`, `0.01`, `1e-3`. */
 bool qmpi_value_real(const char *text, double most, double *number);
 
-/* A number that is not negative, with or without a percent sign: `10`, `2.5%`. */
+/* A number from 0 to 1e15, with or without a percent sign: `10`, `2.5%`. */
 bool qmpi_value_percent(const char *text, double *percent);
 
 /* A whole percentage from 1 to 100: QMPI_VALUE_PERCENT. */

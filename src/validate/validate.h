@@ -38,7 +38,7 @@ struct qmpi_validate_host {
     /* Returns whether a layer declares that it provides `name`. */
     bool (*declares)(int tool_id, const char *name);
 
-    /* Returns whether registrations in the layer's init failed. A message has reported this. */
+    /* Returns whether registrations in the layer's init failed, which libqmpi itself reports. */
     bool (*misregisters)(int tool_id);
 
     /* Returns whether an address is in the library of a layer's tool. */

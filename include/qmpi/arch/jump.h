@@ -8,10 +8,10 @@
 
 /*
  * QMPIX_JUMP_TARGET(function) is `function`, for a call that is the last action of its caller:
- * compilers replace such a call with a jump. On aarch64, the target of such a jump must be in x16
- * or x17. GCC (12 at least) loads the address into another register and then moves it. The variable
- * below is in x16 from the beginning, which saves the move. If the compiler makes a call
- * nevertheless, nothing is saved.
+ * compilers replace such a call with a jump. On aarch64, GCC makes such a jump only through x16 or
+ * x17, because `bti c` at the target may accept no other register. GCC (12 at least) loads the
+ * address into another register and then moves it. The variable below is in x16 from the beginning,
+ * which saves the move. If GCC makes a call nevertheless, the variable saves nothing.
  */
 #if defined(__aarch64__) && defined(__GNUC__) && !defined(__clang__)
 typedef void QMPIX_Jump_target(void);

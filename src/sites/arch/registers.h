@@ -32,8 +32,8 @@
  *       The type of what is at the stack pointer after the return of a signal handler, and a
  *       function that reads from it the registers of the interrupted code.
  *   qmpi_registers_return_from_signal(code)
- *       Returns whether `code`, to which a signal handler returns, is the kernel's code for the
- *       return from signals. Called if there is no table for this code.
+ *       Returns whether `code` is the code to which signal handlers return, and which calls the
+ *       kernel (rt_sigreturn). Called if there is no table for `code`.
  */
 #ifndef QMPI_SITES_ARCH_REGISTERS_H
 #define QMPI_SITES_ARCH_REGISTERS_H
@@ -46,7 +46,7 @@
 
 /* The registers of code that a signal interrupted, as the kernel saved them. */
 struct qmpi_registers {
-    uintptr_t address, sp;
+    uintptr_t address, sp;     /* the next instruction, and the stack pointer */
     const uintptr_t *fp_place; /* where the frame pointer is saved */
     const uintptr_t *ra_place; /* where the return address is saved, if calls leave it in a
                                   register; otherwise NULL */

@@ -37,10 +37,10 @@ enum {
 
 /*
  * Bit 0 tells whether the frame pointer is saved in the word below the return address. Bits 7-1 are
- * the place of the return address in words. A positive number counts from the bottom of the frame
+ * the place of the return address in words. A number from 0 on counts from the bottom of the frame
  * upwards, where GCC saves the address. A negative number counts from the CFA downwards, where
- * Clang saves it. If the return address is in its register, this is the word above the frame
- * pointer.
+ * Clang saves it. If the return address is still in its register, bits 7-1 are the place of the
+ * word above the saved frame pointer.
  */
 enum { QMPI_SAVED_BITS = 8, QMPI_SAVED_AT_FP = 1 << QMPI_SAVED_BITS /* not used here */ };
 
@@ -93,7 +93,8 @@ static inline struct qmpi_registers qmpi_registers_read(const qmpi_registers_fra
                                    (const uintptr_t *)&saved->regs[30]};
 }
 
-/* Since Linux 5.8, the vDSO, which contains this code, has no table for it. */
+/* Signal handlers return to code in the vDSO. Since Linux 5.8, the vDSO has no table for this code,
+ * so the code is recognized by its instructions. */
 static inline bool qmpi_registers_return_from_signal(const void *code)
 {
     static const uint32_t expected[] = {0xd2801168, 0xd4000001}; /* mov x8, #139; svc #0 */

@@ -18,8 +18,8 @@ enum {
     QMPI_RETURNS_IN_REGISTER = false,
 };
 
-/* The bits contain the distance in words from the place of the frame pointer to the CFA, or 0 if it
- * is not saved. */
+/* The bits contain the distance in words from the place of the saved frame pointer to the CFA, or 0
+ * if the frame pointer is not saved. */
 enum { QMPI_SAVED_BITS = 6, QMPI_SAVED_AT_FP = (1 << QMPI_SAVED_BITS) - 1 };
 
 static inline bool qmpi_registers_pack_places(const struct qmpi_frame_rule *rule, unsigned *saved)
@@ -58,7 +58,7 @@ static inline struct qmpi_registers qmpi_registers_read(const qmpi_registers_fra
                                    (const uintptr_t *)&saved[REG_RBP], NULL};
 }
 
-/* The C library, which contains this code, has a table for it. */
+/* Signal handlers return to code in the C library, which has a table for this code. */
 static inline bool qmpi_registers_return_from_signal(const void *code)
 {
     (void)code;

@@ -7,8 +7,8 @@
 
 /*
  * Whether all threads see the stores of a thread in the order of its program, even if they load
- * with instructions that request no order. If code jumps through a pointer, the data that it then
- * loads is not older than the pointer. See util/barrier.h.
+ * with instructions that request no order. Then, if a thread jumps through a pointer, the data that
+ * it loads at the target is at least as new as the pointer. See util/barrier.h.
  */
 #if defined(__x86_64__)
 enum { QMPI_ORDERS_LOADS = true };
