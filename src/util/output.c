@@ -393,10 +393,10 @@ void qmpi_output_standard_duplicate(void)
     struct standard *standard = &standards[STDERR_FILENO];
     const int error = errno;
     struct rlimit limit;
-    if (standard->state != OPEN || standard->duplicate || !is_of(standard, STDERR_FILENO) ||
-        getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur < FEW)
-        return;
-    const int duplicate = qmpi_output_copy_descriptor(STDERR_FILENO);
+    const bool is_useful = standard->state == OPEN && !standard->duplicate &&
+                           is_of(standard, STDERR_FILENO) && !getrlimit(RLIMIT_NOFILE, &limit) &&
+                           limit.rlim_cur >= FEW;
+    const int duplicate = is_useful ? qmpi_output_copy_descriptor(STDERR_FILENO) : -1;
     if (duplicate >= 0 && pthread_atfork(NULL, NULL, after_fork_in_child) == 0)
         __atomic_store_n(&standard->duplicate, duplicate, __ATOMIC_RELEASE);
     else if (duplicate >= 0)
