@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # the build folder for the other MPI, which ./check sets
+OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # set by ./check: the build folder for the other MPI
 
 
 def mpi_command(name: str, kind: str, build: Path) -> str | None:

@@ -260,7 +260,7 @@ def test_a_newline_in_an_entry_does_not_split_a_line_of_the_message():
 @pytest.fixture
 def not_root():
     """Returns a wrapper that runs a program as another user if this user is root, who may read all
-    files; otherwise, an empty one."""
+    files; otherwise, an empty wrapper."""
     if os.geteuid() != 0:
         return []
     setpriv = shutil.which("setpriv")

@@ -133,7 +133,7 @@ def test_only_functions_in_the_list_are_intercepted(tmp_path, functions, seen):
     assert {row["name"] for row in json.loads((tmp_path / "profile").read_text())["functions"]} == set(seen)
 
 
-def test_several_lists_select_the_functions_that_all_contain():
+def test_several_lists_select_the_functions_that_are_in_each_list():
     result = run(tools="alpha,@functions=MPI_Barrier;MPI_Comm_rank,@functions=collective")
     assert notes(result.stderr, "alpha 1") == ["MPI_Barrier"]
 

@@ -220,7 +220,7 @@ def test_a_job_ends_even_if_the_port_does_not_answer(port):
 @BY_PORT
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_launcher_tells_which_ranks_have_libqmpi_in_a_job_with_a_port(rank):
-    """Otherwise, the rank with libqmpi would wait ten seconds for the other one."""
+    """If the launcher did not tell this, the rank with libqmpi would wait ten seconds for the other one."""
     done, seconds = run_by_port("", rank)
     assert done.returncode == 0
     assert f"qmpi:   rank {rank}: no libqmpi, or no tools" in done.stderr

@@ -89,7 +89,7 @@ def test_a_layer_is_told_of_a_service_above_before_the_first_call_is_carried_out
                          "alpha 2 MPI_Init_thread"]
 
 
-def test_a_watch_may_begin_later_and_only_once():
+def test_a_service_can_be_watched_after_init_but_not_twice():
     result = run("service,rewatch=a@1.0:service,offer=a@1.0", "rank", "rank", "off=2")
     assert [line for line in result.calls if line.startswith("service 1")] == [
         "service 1 is told: layer 2 answers 21", "service 1 watches a: good", "service 1 watches a: MPI_ERR_ARG",

@@ -216,7 +216,8 @@ def test_a_tool_is_found_by_name_in_the_tool_path(tmp_path):
     assert layer_names(result) == ["init beta 2", "init alpha 1"]
 
 
-def test_a_name_means_name_so_before_libname_so(tmp_path):
+def test_a_file_without_the_prefix_lib_takes_precedence(tmp_path):
+    """The name `some` means some.so or, if this file does not exist, libsome.so."""
     copy_tool("alpha", tmp_path, "libsome.so")
     env = {"QMPI_TOOL_PATH": tmp_path}
     assert layer_names(succeed("calls", *RUN, tools="some", env=env)) == ["init alpha 1"]
@@ -262,7 +263,7 @@ def test_colons_and_commas_in_a_path_are_escaped(tmp_path):
     assert layer_names(result) == ["init alpha 1"]
 
 
-def test_a_file_name_is_sought_as_written_in_the_tool_path(tmp_path):
+def test_a_file_name_is_sought_unchanged_in_the_tool_path(tmp_path):
     copy_tool("alpha", tmp_path, "strange.so.7.2")
     result = succeed("calls", *RUN, tools="strange.so.7.2", env={"QMPI_TOOL_PATH": tmp_path})
     assert layer_names(result) == ["init alpha 1"]

@@ -169,7 +169,7 @@ def test_only_the_topics_that_are_asked_for_are_traced():
     assert result.messages and all(line.startswith("load: ") for line in result.messages)
 
 
-def test_an_unknown_value_of_on_error_is_reported_and_stops_as_usual():
+def test_an_unknown_value_of_on_error_is_reported_and_the_run_stops_as_usual():
     result = run_mpi("calls", "init", "finalize", tools="no_such_tool",
                      env={"QMPI_ON_ERROR": "perhaps"})
     assert result.returncode == 2

@@ -174,12 +174,12 @@ static void make_counted_calls(int calls)
 
 static long rss_kilobytes(void)
 {
-    long size = 0, preloaded = 0;
+    long size = 0, resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%ld %ld", &size, &preloaded) != 2)
+    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2)
         abort();
     fclose(file);
-    return preloaded * (sysconf(_SC_PAGESIZE) / 1024);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static void repeat(int switches)
