@@ -43,7 +43,7 @@ def run_case(tmp_path, program, case=None, *arguments, ranks=2, tools="{profile}
 
 def processor_seconds():
     """Returns two times in seconds: how long all processors together have worked, or were withheld by the hypervisor;
-    and how long this process's children have worked."""
+    and how long the children of this process that have ended worked."""
     fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     worked = sum(fields) - fields[3] - fields[4]  # without idle time and waiting for I/O
     children = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -57,7 +57,7 @@ class Expected:
         return found | ({"operation": collective_of(function)} if collective_of(function) else {})
 
     def request(self, event):
-        """Returns the events for an event of a request. Received messages are handled by nonblocking."""
+        """Returns the events for an event of a request. Received messages are handled by the method `nonblocking`."""
         kind, number = event["kind"], event["request"]
         sort = self.kinds.get(number)
         if number in self.ignored:

@@ -34,7 +34,7 @@ def test_a_rank_whose_layers_are_off_at_the_end_still_contributes_its_calls(tmp_
 
 @pytest.mark.parametrize("first, second", [("count", "count#2"), ("count#2", "count")])
 def test_ranks_combine_their_layers_in_the_same_order_if_different_ones_are_off(tmp_path, first, second):
-    """Otherwise, the ranks of one layer would combine their numbers with those of another layer."""
+    """If the orders differed, the ranks of one layer would combine their numbers with those of another layer."""
     result = run_steps("init", "barrier", "only=0", f"off={first}", "only=1", f"off={second}",
                        "only=-1", "finalize", cwd=tmp_path,
                        tools="count,output=%t.json:empty:count,output=%t.json")
@@ -134,7 +134,7 @@ def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
 
 @needs_sessions
 def test_no_rank_waits_if_one_has_several_sessions(tmp_path):
-    """MPI does not show from which session a communicator was created."""
+    """MPI does not show from which session a communicator was created, so each process reports for itself."""
     alone(tmp_path, "session_init", "only=1", "session_init=1", "only=-1", "session_comm",
           "session_barrier", "only=1", "session_finalize=1", "only=-1", "session_finalize")
 

@@ -7,7 +7,7 @@
  *
  *     every_step VARIABLE STEP...
  *
- * It prints how often the handler has read the variable, and how many of these calls failed.
+ * It prints how often the handler has read the variable, and how many of these reads failed.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -68,7 +68,8 @@ static bool is_ours(const void *caller)
         i++;
     for (; i < count; i++) {
         /* dladdr would wait for a thread that holds the loader's lock and may be waiting for this
-         * one. The program itself has no name in this structure. */
+         * one. In this structure, the name of the program itself is empty, so it is none of
+         * `tools`. */
         struct dl_find_object object;
         if (_dl_find_object(frames[i], &object) || has_any(object.dlfo_link_map->l_name, system))
             continue;
