@@ -236,7 +236,7 @@ def test_every_bad_entry_is_reported_with_skip():
     assert "alpha 1 MPI_Comm_rank" in result.calls
 
 
-def test_a_failing_layer_is_found_before_those_above_it_are_loaded():
+def test_a_failing_layer_is_found_before_the_layers_above_are_loaded():
     result = run_mpi("calls", *RUN, ranks=1, tools="alpha:fails:beta")
     assert [line for line in result.trace if line.startswith(("load", "init"))] == [
         "load beta", "init beta 3", "load broken"]

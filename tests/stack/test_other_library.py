@@ -72,7 +72,7 @@ def run_other(folder, *arguments, tools="", ranks=0, command="run"):
 
 
 @pytest.mark.parametrize("tools", ["", "empty:count"])
-def test_a_function_that_the_library_lacks_does_not_affect_a_program_that_does_not_call_it(folder, tools):
+def test_a_program_that_does_not_call_a_missing_function_works(folder, tools):
     result = run_other(folder, tools=tools)
     assert (result.returncode, result.stdout) == (0, "the program ends\n")
     assert not any("MPI_Comm_idup" in line for line in result.messages)

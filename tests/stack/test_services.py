@@ -60,7 +60,7 @@ def test_layers_that_are_off_are_passed_over():
                                             "layer 3 answers 31", "layer 3 answers 31")]
 
 
-def test_a_layer_is_told_which_service_it_finds_and_of_each_change():
+def test_a_layer_is_told_of_the_service_that_it_finds_and_of_each_change():
     """The callbacks of QMPIX_Service_watch are called before those of QMPIX_Register_stack_changed, from
     the top layer down, and also for layers that are off."""
     stack = "service,watch=a@1.0:keeper:service,offer=a@1.0:service,watch=a@1.0+b@1.0:service,offer=a@1.1"

@@ -72,7 +72,7 @@ def test_each_layer_has_its_own_storage():
     assert not [line for line in result.trace if "storage of" in line]
 
 
-def test_only_layers_that_intercept_a_function_see_it():
+def test_calls_are_seen_only_by_layers_that_intercept_the_function():
     result = succeed("calls", "init", "comm_rank", "comm_size", "finalize",
                      tools="alpha,functions=Comm_rank:beta,functions=Comm_size")
     assert result.calls == ["app init", "app comm_rank", "alpha 1 MPI_Comm_rank", "app comm_size",
@@ -317,7 +317,7 @@ def test_a_tool_linked_into_the_program_is_found_by_its_name():
         "inside 1 MPI_Comm_rank", "beta 2 MPI_Comm_rank", "inside 3 MPI_Comm_rank"]
 
 
-def test_libqmpi_may_also_be_preloaded_into_a_program_that_is_linked_with_it():
+def test_libqmpi_may_also_be_preloaded_into_a_program_linked_with_libqmpi():
     result = succeed("linked", *RUN, tools="inside:beta")
     assert layer_names(result) == ["init beta 2", "init inside 1"]
 
