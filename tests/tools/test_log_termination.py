@@ -50,7 +50,7 @@ def test_the_applications_own_handlers_see_their_signals():
     assert terminations_of(result) == {}
 
 
-def test_abort_has_a_line_before_it_happens():
+def test_mpi_abort_has_a_line_before_the_job_ends():
     lines = lines_of(run_log(STEPS, *BEGUN, "abort=5"))
     assert lines[-1].call == "MPI_Abort(comm=MPI_COMM_WORLD, errorcode=5) = ?"
 

@@ -526,7 +526,7 @@ def test_three_layers_have_three_right_results(tmp_path):
 
 
 @pytest.mark.parametrize("between", ["empty", "count,output=%t.txt", "empty:log,output=%t.log:empty"])
-def test_a_layer_agrees_with_one_below_it(tmp_path, between):
+def test_the_figures_of_two_layers_agree(tmp_path, between):
     """The work between the two layers takes nanoseconds or microseconds, while calls take milliseconds. A process may
     be interrupted between the clock readings of the two layers, but not each time, so only one of a few runs must
     agree."""

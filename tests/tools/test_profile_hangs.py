@@ -70,7 +70,7 @@ CASES = {
 
 
 class Job:
-    """A job that hangs, whose processes save their data each second."""
+    """A job that hangs. By default, its processes save their data each second."""
 
     def __init__(self, folder, case, ranks, options=",checkpoint=1"):
         self.paths = [folder / f"r{rank}.json" for rank in range(ranks)]

@@ -103,7 +103,7 @@ def test_a_communicator_that_is_only_created_and_freed_combines_the_results(tmp_
 
 
 def alone(tmp_path, *steps):
-    """Returns the calls of the two processes, each of which must write a file of its own."""
+    """Returns the calls of the two processes. For each process, profile and count must write a file of its own."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH)
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["count.0.json", "count.1.json", "out.0.json", "out.1.json"]
@@ -287,7 +287,7 @@ def test_a_switch_before_the_rank_is_known_takes_precedence_over_the_condition(t
     assert counted == seen if seen else counted > {"MPI_Init", "MPI_Barrier", "MPI_Finalize"}
 
 
-def test_a_layer_that_starts_off_is_switched_on_by_its_variable(tmp_path):
+def test_a_layer_that_is_off_at_the_start_is_switched_on_by_its_variable(tmp_path):
     result = run_steps("init", "barrier", "only=1", "on=profile", "on=count", "only=-1", "barrier", "finalize",
                        cwd=tmp_path, tools=f"{JSON},@enabled=no:count,output=count.json,@enabled=no")
     assert (result.returncode, result.messages) == (0, [])

@@ -168,7 +168,7 @@ def run_random(folder, seed, ranks):
 
 
 @pytest.mark.parametrize("ranks, seed", [(2, seed) for seed in range(1, 9)] + [(3, seed) for seed in range(1, 4)])
-def test_the_path_of_random_messages_is_the_one_that_they_carry(tmp_path, seed, ranks):
+def test_the_path_of_random_messages_equals_the_one_that_the_program_computes(tmp_path, seed, ranks):
     """The messages carry the length of the path that leads to them, from which the program computes the critical
     path."""
     for _ in range(20):
