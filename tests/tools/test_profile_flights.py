@@ -90,7 +90,7 @@ def test_each_layer_names_a_call_in_flight_with_as_many_callers_as_its_depth(tmp
             "dup_doing", "handle_step", "main"][:depth]
 
 
-# ---- Hung --------------------------------------------------------------------------------------
+# ---- Processes that hang -------------------------------------------------------------------------
 
 
 def start(*steps, cwd, tools, ranks=1):

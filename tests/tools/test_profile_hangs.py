@@ -200,6 +200,7 @@ def test_a_single_file_says_for_whom_its_rank_waits_and_which_data_is_missing(tm
 
 
 def holds(check, seconds):
+    """Waits until the result of `check` is true or the time is over. Returns the last result."""
     end = time.monotonic() + seconds
     while not check() and time.monotonic() < end:
         time.sleep(.1)

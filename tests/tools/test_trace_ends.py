@@ -84,7 +84,7 @@ def small_file_system(folder):
 
 def check_full(folder, calls, *steps, options, is_whole):
     """Checks that the program is not disturbed, that there is no archive, and that the file of the process is
-    readable."""
+    readable. `is_whole` is whether this file must contain all calls."""
     result = run(MANY, *steps, f"calls={calls}", cwd=folder, ranks=1, tools=f"trace,{options}")
     assert result.returncode == 0
     problems = [line for line in result.messages if not line.startswith((" ", "hint:"))]
