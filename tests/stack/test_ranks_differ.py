@@ -70,7 +70,7 @@ def run_parents(folder, *children):
 @pytest.mark.parametrize("wrong", ["cuont", "/no/such/directory/tool.so", "damaged/count.so"])
 @pytest.mark.parametrize("which", [[0], [1], [0, 1]], ids=["first", "second", "both"])
 def test_an_error_of_a_spawned_process_ends_the_job(which, wrong, tmp_path):
-    """The parents wait for the children in MPI. They must end too, although they are another job."""
+    """The parents wait for the children in MPI. The parents must end too, although they are another job."""
     damaged(tmp_path / "damaged")
     wrong = wrong.replace("damaged", str(tmp_path / "damaged"))
     status, text = run_parents(tmp_path, *(child(wrong if i in which else "count,output=children") for i in range(2)))

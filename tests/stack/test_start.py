@@ -81,7 +81,8 @@ def test_without_tools_the_program_runs_as_without_libqmpi(tools):
 @pytest.mark.parametrize("program", [("calls", "init", "comm_size", "finalize"), ("/bin/echo", "hello")],
                          ids=["MPI", "no MPI"])
 def test_a_tool_that_is_preloaded_without_libqmpi_does_no_harm(program):
-    """The tool loads libqmpi, which then comes after the C library in the loader's order."""
+    """The tool loads libqmpi, which then comes after the C library in the loader's order, so the loader
+    finds the functions of the C library before those of libqmpi."""
     raw = run_mpi(*program, ranks=1, preload=())
     result = run_mpi(*program, ranks=1, preload=[TOOLS / "counter.so"])
     assert (result.returncode, result.stdout) == (0, raw.stdout)
