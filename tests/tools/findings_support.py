@@ -22,7 +22,7 @@ QUIET = 0.1  # share of the processors' time that others may use
 
 
 def of_program(document):
-    """Removes the findings of the kind no-processor, which are not faults of the program."""
+    """Returns a profile without the findings of the kind no-processor, which are not faults of the program."""
     findings = [finding for finding in document["findings"] if finding["kind"] != "no-processor"]
     return {**document, "findings": findings}
 

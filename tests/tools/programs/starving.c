@@ -3,8 +3,8 @@
  * The steps of `steps`, in a program that refuses memory to libqmpi and its tools. From the step
  * starve=N on, they can allocate only N more times. The MPI library and the program itself get all
  * the memory that they request, because MPICH crashes in MPI_Finalize without memory, even without
- * tools. The step `fed` ends this, and prints how often libqmpi and the tools have requested memory
- * meanwhile.
+ * tools. The step `fed` ends the refusal, and prints how often libqmpi and the tools have requested
+ * memory meanwhile.
  *
  * An allocation belongs to the library or program that contains the innermost frame outside system
  * libraries.
