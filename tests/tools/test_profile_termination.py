@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""If a process ends without MPI_Finalize (but not by SIGKILL, _exit or the like), profile leaves a file, and the process
-ends as it would without qmpi. A process that is killed leaves its last checkpoint, if there are checkpoints."""
+"""If a process ends without MPI_Finalize (but not by SIGKILL, _exit or the like), profile leaves a file, and the
+process ends as it would without qmpi. A process that is killed leaves its last checkpoint, if there are checkpoints."""
 import os
 import re
 import signal
