@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Runs an MPI job, and reads the output and the exit status of each rank directly.
 
-If a job fails, the launcher is unreliable: it kills all ranks when one aborts or fails, returns the
-status of any of them, and loses their last output. Therefore, tests/stack/programs/run_rank.c
+If a job fails, the launcher is unreliable: it kills all ranks when one aborts or fails, may return
+the status of any of them, and may lose their last output. Therefore, tests/stack/programs/run_rank.c
 runs between the launcher and each rank. The launcher learns that a rank has ended only when all ranks that end by
 themselves have ended, and the output of the ranks does not pass through the launcher. If a rank
 calls MPI_Abort, the launcher may still kill the programs of all ranks.
@@ -46,8 +46,8 @@ class Rank:
 class Job:
     """A running job. `launcher`, `run_rank` and `command` are parts of its command line, and `variables`
     are set for the program only. `ends` are the ranks that end by themselves; when they have ended, the
-    others are killed. `takes` is the number of processors that the job uses; the default is one for
-    each rank."""
+    others are killed. If `ends` is empty, this happens when the first rank has ended. `takes` is the
+    number of processors that the job uses; the default is one for each rank."""
 
     def __init__(self, run_rank, launcher, command, *, ranks, ends=None, variables=None, env=None, cwd=None,
                  takes=None):

@@ -7,13 +7,13 @@ import os
 import shutil
 from pathlib import Path
 
-OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # the build folder for the other MPI, which ./check sets
+OTHER_BUILD = os.environ.get("QMPI_OTHER_BUILD")  # set by ./check: the build folder for the other MPI
 
 
 def mpi_command(name: str, kind: str, build: Path) -> str | None:
-    """Returns the command `name` (mpiexec, mpicc) of the MPI `kind` (mpich, openmpi): the one that the
-    build in the folder `build` has found, if this build is for that MPI; otherwise, the one of the
-    other build, with the same condition; otherwise, `name.kind` in PATH, or None."""
+    """Returns the command `name` (mpiexec, mpicc) of the MPI `kind` (mpich, openmpi). First, the builds
+    in the folders `build` and OTHER_BUILD are asked for the command that they have found; a build for
+    another MPI does not count. Otherwise, the command is `name.kind` in PATH, or None."""
     for folder in filter(None, (build, OTHER_BUILD)):
         with open(Path(folder) / "tests/mpi.json", encoding="utf-8") as file:
             told = json.load(file)

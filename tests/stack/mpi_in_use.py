@@ -16,7 +16,7 @@ from pathlib import Path
 # The processor architecture of the build, which may be emulated.
 PROCESSOR = os.environ.get("QMPI_TEST_PROCESSOR", platform.machine())
 EMULATED = PROCESSOR != platform.machine()
-# The interpreter for Python programs that call MPI. It is built for this processor.
+# The interpreter for Python programs that call MPI. It must be built for the architecture PROCESSOR.
 PYTHON = os.environ.get("QMPI_TEST_PYTHON", sys.executable)
 BUILD_MPI = os.environ.get("QMPI_TEST_MPI", "mpich")
 LINKED = Path(os.environ.get("QMPI_TEST_MPI_LIBRARY") or f"/usr/lib/{PROCESSOR}-linux-gnu/libmpi_abi.so")

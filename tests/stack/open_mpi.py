@@ -3,10 +3,9 @@
 
 # Root may start jobs, and jobs may have more ranks than processors. The names of these settings
 # differ between Open MPI 4 and PRRTE, the launcher since Open MPI 5; PRRTE still accepts the old
-# names, but prints a warning. hwloc must find the cores, because PRRTE binds the processes that
-# MPI_Comm_spawn starts to them in spite of the policy `none`. hwloc need not read the registers of
-# PCI devices, which would take a third of the processor time of a small job. PMIx need not store
-# its few values in mapped files.
+# names, but prints a warning. PRRTE binds spawned processes to cores in spite of the policy `none`,
+# so hwloc must find the cores. hwloc need not read the registers of PCI devices, which would take
+# about a third of the processor time of a small job. PMIx need not store its few values in mapped files.
 LAUNCHER = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

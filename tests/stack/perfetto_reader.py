@@ -49,13 +49,14 @@ class Slice:
 class Sequence:
     track: int | None = None
     clock: int | None = None
-    times: dict = field(default_factory=dict)  # clock -> [its last time, BOOTTIME minus its time]
+    times: dict = field(default_factory=dict)  # clock -> [its last time, the difference to BOOTTIME]
     tables: dict = field(default_factory=dict)
     open: list = field(default_factory=list)
 
 
 class Perfetto:
-    """A trace: slices and instants by track, counters, and flows {id: [(is_end, slice)]}."""
+    """A trace: a list of slices and instants, counters {track: [(time, value)]}, flows {id: [(is_end, slice)]}, and
+    snapshots of the clocks {(BOOTTIME, REALTIME)}."""
 
     def __init__(self, data, messages):
         """`data` is the path of a file, or the content of one or several concatenated files."""

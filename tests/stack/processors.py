@@ -7,8 +7,8 @@ endlessly. Therefore, each job takes as many processors as it has ranks, and wai
 free; a job with more ranks than processors runs alone. Launchers and starting processes are mostly
 idle, so two more processors are distributed than the machine has.
 
-Ranks of Open MPI yield while they wait (the tests set this), and Open MPI's launcher is idle for half
-a second. Therefore, several jobs of Open MPI share the processors, even jobs with more ranks than
+Ranks of Open MPI yield while they wait (the tests set this), and Open MPI's launcher is idle for about
+half a second. Therefore, several jobs of Open MPI share the processors, even jobs with more ranks than
 processors. A job of MPICH whose ranks mostly sleep takes only one processor.
 """
 import contextlib

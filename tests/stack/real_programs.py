@@ -40,7 +40,7 @@ def scalapack(folder, *, sizes=(5, 13), block=4, right=3, grid=(2, 1), more="T")
 
 
 def netpipe():
-    """Returns the program. Skips the test if it is not installed."""
+    """Returns the program. Skips the test if NetPIPE is not installed for this MPI."""
     found = shutil.which("NPopenmpi" if OPEN_MPI else "NPmpich2")
     if ABI or not found:
         pytest.skip("NetPIPE is not installed for this MPI")

@@ -127,8 +127,8 @@ class Result:
 
     @property
     def calls(self) -> list[str]:
-        """The trace without the notes that tools print when they are loaded, initialized and
-        finalized."""
+        """The trace without the notes that tools print when they are loaded and initialized, in
+        MPI_Finalize, and when the process ends."""
         return [line for line in self.trace if not re.match(r"(load|init|exit) ", line)]
 
     @property
@@ -282,10 +282,10 @@ ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
 
 
 def status_of(ranks, launcher, launcher_status):
-    """Returns the status with which a job was aborted. Otherwise, returns that of the first rank that
-    failed, or 0; a rank that exited comes before one that a signal ended. The launcher may kill all
-    ranks when one aborts, including the aborting one; in that case, only the status of the launcher
-    is known."""
+    """Returns the status with which a job was aborted. If it was not aborted, returns the status of the
+    first rank that failed, or 0; a rank that exited comes before one that a signal ended. The launcher
+    may kill all ranks when one aborts, including the aborting one; in that case, only the status of
+    the launcher is known."""
     for text in (*(rank.stderr for rank in ranks), launcher):
         if found := ABORTED.search(text):
             return int(found[1]) & 0xff
@@ -389,7 +389,7 @@ def run_mpi(name, *args, ranks=2, tools=None, env=None, preload=(LIBQMPI,), time
 def can_spawn(name, *args) -> bool:
     """Returns whether this program can spawn its processes with this MPI library. Debian's MPICH
     before 5 can never spawn processes. MPICH 5.0 can, but often crashes, or does not reach the
-    processes if it spawns more than one group."""
+    processes if it spawns more than one group. So all of eight runs must succeed."""
     try:
         results = (run_mpi(name, *args, preload=(), spawns=True) for _ in range(1 if OPEN_MPI else 8))
         return all(result.returncode == 0 and "cannot spawn" not in result.stdout for result in results)

@@ -236,7 +236,7 @@ def test_every_bad_entry_is_reported_with_skip():
     assert "alpha 1 MPI_Comm_rank" in result.calls
 
 
-def test_a_failing_layer_is_found_before_those_above_it_are_loaded():
+def test_a_failing_layer_is_found_before_the_layers_above_are_loaded():
     result = run_mpi("calls", *RUN, ranks=1, tools="alpha:fails:beta")
     assert [line for line in result.trace if line.startswith(("load", "init"))] == [
         "load beta", "init beta 3", "load broken"]
@@ -260,7 +260,7 @@ def test_a_newline_in_an_entry_does_not_split_a_line_of_the_message():
 @pytest.fixture
 def not_root():
     """Returns a wrapper that runs a program as another user if this user is root, who may read all
-    files; otherwise, an empty one."""
+    files; otherwise, an empty wrapper."""
     if os.geteuid() != 0:
         return []
     setpriv = shutil.which("setpriv")

@@ -133,7 +133,7 @@ def test_only_functions_in_the_list_are_intercepted(tmp_path, functions, seen):
     assert {row["name"] for row in json.loads((tmp_path / "profile").read_text())["functions"]} == set(seen)
 
 
-def test_several_lists_select_the_functions_that_all_contain():
+def test_several_lists_select_the_functions_that_are_in_each_list():
     result = run(tools="alpha,@functions=MPI_Barrier;MPI_Comm_rank,@functions=collective")
     assert notes(result.stderr, "alpha 1") == ["MPI_Barrier"]
 
@@ -176,7 +176,7 @@ def test_a_configuration_file_may_name_ranks_that_the_job_does_not_have(tmp_path
 # ---- Switching -----------------------------------------------------------------------------------
 
 
-def test_a_layer_that_starts_off_can_be_switched_on():
+def test_a_layer_that_is_off_at_the_start_can_be_switched_on():
     """A switch takes precedence over the conditions, but @functions still limits the layer."""
     tools = "alpha,@enabled=no:alpha,@if-env=NONE,@functions=MPI_Barrier:pmpi_call,@program=none:" \
             "pmpi_tally,@ranks=1"
@@ -214,7 +214,7 @@ def test_pcontrol_switches_on_layers_that_only_the_option_enabled_left_off():
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_preloaded_pmpi_tool_starts_off_too(order):
+def test_a_preloaded_pmpi_tool_can_be_off_at_the_start(order):
     """The tool may be before or after libqmpi in LD_PRELOAD."""
     result = run(tools="pmpi_call,@enabled=no:alpha", preload=[LIBQMPI, tool("pmpi_call")][::order])
     assert (notes(result.stderr, "pmpi_call"), notes(result.stderr, "alpha 2")) == (ENDS, CALLS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A fault while a layer is loaded is reported with the entry of the layer. After all layers are
-loaded, signals have their previous actions again, unless a tool has installed a handler."""
+"""A fault while a layer is loaded is reported with the entry of the layer, unless QMPI_DEBUG=load is
+set, which leaves the signal to a debugger. After all layers are loaded, signals have their previous
+actions again, unless a tool has installed a handler."""
 import signal
 
 import pytest

@@ -24,6 +24,6 @@ def test_a_child_that_is_forked_while_a_library_is_loaded_can_switch_layers(tool
     assert (result.returncode, result.stdout) == (0, "50 of 50 children\n")
 
 
-def test_a_child_that_is_forked_during_a_publisher_can_initialize_mpi_t():
+def test_a_child_that_is_forked_while_a_publisher_runs_can_initialize_mpi_t():
     result = run_mpi("forks_mpit", ranks=1, tools="waiting", timeout=120)
     assert (result.returncode, result.stdout) == (0, "the child initialized MPI_T\n")

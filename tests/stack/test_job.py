@@ -104,7 +104,7 @@ def test_each_rank_reports_a_program_that_cannot_be_executed():
     assert result.stderr == "/no/such/program: No such file or directory\n" * 2
 
 
-def test_a_job_that_does_not_end_is_ended_with_all_that_it_started(tmp_path):
+def test_a_job_that_does_not_end_is_ended_with_all_its_processes(tmp_path):
     sleep = shutil.which("sleep")
     with pytest.raises(AssertionError, match="not done after 3 s"):
         run_job(["/bin/sh", "-c", f"{RANK} echo $$ >pid.$rank; exec {sleep} 600"], clean_environment(),

@@ -72,7 +72,7 @@ def run_other(folder, *arguments, tools="", ranks=0, command="run"):
 
 
 @pytest.mark.parametrize("tools", ["", "empty:count"])
-def test_a_function_that_the_library_lacks_does_not_affect_a_program_that_does_not_call_it(folder, tools):
+def test_a_program_that_does_not_call_a_missing_function_works(folder, tools):
     result = run_other(folder, tools=tools)
     assert (result.returncode, result.stdout) == (0, "the program ends\n")
     assert not any("MPI_Comm_idup" in line for line in result.messages)
@@ -142,7 +142,8 @@ def test_bundled_tools_need_no_mpi_library_except_the_one_that_all_versions_have
 
 
 def find_abi():
-    """Returns the installed libraries with the standard ABI, and the folder of their header."""
+    """Returns the installed libraries with the standard ABI, and the folder of a header for them. Returns
+    no libraries if there is no such header."""
     found = {}
     for library in sorted(glob.glob("/usr/lib/*/libmpi_abi*.so*") + glob.glob("/usr/local/lib/libmpi_abi*.so*")):
         found.setdefault(os.path.realpath(library), library)
@@ -160,8 +161,8 @@ PROGRAMS = [*(f"shared {kind}" for kind, command in COMMANDS.items() if command)
 
 
 def build_program(what, folder):
-    """Builds one of PROGRAMS. Returns its kind of MPI and its path, or skips the test if it cannot
-    be built."""
+    """Builds one of PROGRAMS. Returns its kind of MPI and its path. Skips the test if a program
+    cannot be linked with a static MPI library."""
     how, name = what.split()
     if how == "abi":
         library = next(path for path in ABI_LIBRARIES if path.name == name)

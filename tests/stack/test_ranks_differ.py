@@ -70,7 +70,7 @@ def run_parents(folder, *children):
 @pytest.mark.parametrize("wrong", ["cuont", "/no/such/directory/tool.so", "damaged/count.so"])
 @pytest.mark.parametrize("which", [[0], [1], [0, 1]], ids=["first", "second", "both"])
 def test_an_error_of_a_spawned_process_ends_the_job(which, wrong, tmp_path):
-    """The parents wait for the children in MPI. They must end too, although they are another job."""
+    """The parents wait for the children in MPI. The parents must end too, although they are another job."""
     damaged(tmp_path / "damaged")
     wrong = wrong.replace("damaged", str(tmp_path / "damaged"))
     status, text = run_parents(tmp_path, *(child(wrong if i in which else "count,output=children") for i in range(2)))
@@ -140,8 +140,8 @@ def test_a_program_that_opens_a_session_instead_of_calling_mpi_init_does_not_run
 @pytest.mark.skipif(not OPEN_MPI, reason="other MPI libraries use the descriptor themselves")
 @pytest.mark.parametrize("tools", ["count", "cuont"])
 def test_a_descriptor_that_another_launcher_named_is_left_alone(tools):
-    """The program was started by a process of an MPICH job and has its variables, but the number in
-    PMI_FD belongs to a descriptor of its own."""
+    """The program was started by a process of an MPICH job and has the variables of that job, but in
+    the program, the number in PMI_FD belongs to another descriptor."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         environment = clean_environment() | {
@@ -220,7 +220,7 @@ def test_a_job_ends_even_if_the_port_does_not_answer(port):
 @BY_PORT
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_launcher_tells_which_ranks_have_libqmpi_in_a_job_with_a_port(rank):
-    """Otherwise, the rank with libqmpi would wait ten seconds for the other one."""
+    """If the launcher did not tell this, the rank with libqmpi would wait ten seconds for the other one."""
     done, seconds = run_by_port("", rank)
     assert done.returncode == 0
     assert f"qmpi:   rank {rank}: no libqmpi, or no tools" in done.stderr

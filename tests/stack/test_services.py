@@ -60,7 +60,7 @@ def test_layers_that_are_off_are_passed_over():
                                             "layer 3 answers 31", "layer 3 answers 31")]
 
 
-def test_a_layer_is_told_which_service_it_finds_and_of_each_change():
+def test_a_layer_is_told_of_the_service_that_it_finds_and_of_each_change():
     """The callbacks of QMPIX_Service_watch are called before those of QMPIX_Register_stack_changed, from
     the top layer down, and also for layers that are off."""
     stack = "service,watch=a@1.0:keeper:service,offer=a@1.0:service,watch=a@1.0+b@1.0:service,offer=a@1.1"
@@ -89,7 +89,7 @@ def test_a_layer_is_told_of_a_service_above_before_the_first_call_is_carried_out
                          "alpha 2 MPI_Init_thread"]
 
 
-def test_a_watch_may_begin_later_and_only_once():
+def test_a_service_can_be_watched_after_init_but_not_twice():
     result = run("service,rewatch=a@1.0:service,offer=a@1.0", "rank", "rank", "off=2")
     assert [line for line in result.calls if line.startswith("service 1")] == [
         "service 1 is told: layer 2 answers 21", "service 1 watches a: good", "service 1 watches a: MPI_ERR_ARG",

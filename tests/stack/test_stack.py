@@ -72,7 +72,7 @@ def test_each_layer_has_its_own_storage():
     assert not [line for line in result.trace if "storage of" in line]
 
 
-def test_only_layers_that_intercept_a_function_see_it():
+def test_calls_are_seen_only_by_layers_that_intercept_the_function():
     result = succeed("calls", "init", "comm_rank", "comm_size", "finalize",
                      tools="alpha,functions=Comm_rank:beta,functions=Comm_size")
     assert result.calls == ["app init", "app comm_rank", "alpha 1 MPI_Comm_rank", "app comm_size",
@@ -216,7 +216,8 @@ def test_a_tool_is_found_by_name_in_the_tool_path(tmp_path):
     assert layer_names(result) == ["init beta 2", "init alpha 1"]
 
 
-def test_a_name_means_name_so_before_libname_so(tmp_path):
+def test_a_file_without_the_prefix_lib_takes_precedence(tmp_path):
+    """The name `some` means some.so or, if this file does not exist, libsome.so."""
     copy_tool("alpha", tmp_path, "libsome.so")
     env = {"QMPI_TOOL_PATH": tmp_path}
     assert layer_names(succeed("calls", *RUN, tools="some", env=env)) == ["init alpha 1"]
@@ -262,7 +263,7 @@ def test_colons_and_commas_in_a_path_are_escaped(tmp_path):
     assert layer_names(result) == ["init alpha 1"]
 
 
-def test_a_file_name_is_sought_as_written_in_the_tool_path(tmp_path):
+def test_a_file_name_is_sought_unchanged_in_the_tool_path(tmp_path):
     copy_tool("alpha", tmp_path, "strange.so.7.2")
     result = succeed("calls", *RUN, tools="strange.so.7.2", env={"QMPI_TOOL_PATH": tmp_path})
     assert layer_names(result) == ["init alpha 1"]
@@ -316,7 +317,7 @@ def test_a_tool_linked_into_the_program_is_found_by_its_name():
         "inside 1 MPI_Comm_rank", "beta 2 MPI_Comm_rank", "inside 3 MPI_Comm_rank"]
 
 
-def test_libqmpi_may_also_be_preloaded_into_a_program_that_is_linked_with_it():
+def test_libqmpi_may_also_be_preloaded_into_a_program_linked_with_libqmpi():
     result = succeed("linked", *RUN, tools="inside:beta")
     assert layer_names(result) == ["init beta 2", "init inside 1"]
 

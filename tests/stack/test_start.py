@@ -81,7 +81,8 @@ def test_without_tools_the_program_runs_as_without_libqmpi(tools):
 @pytest.mark.parametrize("program", [("calls", "init", "comm_size", "finalize"), ("/bin/echo", "hello")],
                          ids=["MPI", "no MPI"])
 def test_a_tool_that_is_preloaded_without_libqmpi_does_no_harm(program):
-    """The tool loads libqmpi, which then comes after the C library in the loader's order."""
+    """The tool loads libqmpi, which then comes after the C library in the loader's order, so the loader
+    finds the functions of the C library before those of libqmpi."""
     raw = run_mpi(*program, ranks=1, preload=())
     result = run_mpi(*program, ranks=1, preload=[TOOLS / "counter.so"])
     assert (result.returncode, result.stdout) == (0, raw.stdout)
@@ -169,7 +170,7 @@ def test_only_the_topics_that_are_asked_for_are_traced():
     assert result.messages and all(line.startswith("load: ") for line in result.messages)
 
 
-def test_an_unknown_value_of_on_error_is_reported_and_stops_as_usual():
+def test_an_unknown_value_of_on_error_is_reported_and_the_run_stops_as_usual():
     result = run_mpi("calls", "init", "finalize", tools="no_such_tool",
                      env={"QMPI_ON_ERROR": "perhaps"})
     assert result.returncode == 2

@@ -258,8 +258,8 @@ def test_memory_does_not_grow_with_the_number_of_switches():
     switches = 200000 if ASAN else 250000
     result = succeed("init", f"repeat={switches}", "finalize", timeout=240,
                      tools="keeper,told=no:caller:pmpi_tally:caller:keeper,told=no:caller")
-    # In KiB. If each switch kept a new node, the memory would grow by 16 MiB, or by 12 MiB in the
-    # build with sanitizers. Some growth is allowed: the kernel's numbers are not exact, and
+    # In KiB. If each switch kept a new node, the memory would grow by about 16 MiB, or 12 MiB
+    # in the build with sanitizers. Some growth is allowed: the kernel's numbers are not exact, and
     # AddressSanitizer keeps freed memory for a while.
     assert int(re.search(r"^grown (-?\d+)$", result.stdout, re.MULTILINE)[1]) < 8192
 

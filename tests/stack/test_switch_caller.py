@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A PMPI tool keeps its pointer to the next function. After a switch, this pointer leads to an
-obsolete node, but the layers below still know the caller."""
+obsolete node of the chain, but the layers below still know the caller."""
 import pytest
 
 from support import run_mpi

@@ -22,7 +22,7 @@ QUIET = 0.1  # share of the processors' time that others may use
 
 
 def of_program(document):
-    """Removes the findings of the kind no-processor, which are not faults of the program."""
+    """Returns a profile without the findings of the kind no-processor, which are not faults of the program."""
     findings = [finding for finding in document["findings"] if finding["kind"] != "no-processor"]
     return {**document, "findings": findings}
 
@@ -43,7 +43,7 @@ def run_case(tmp_path, program, case=None, *arguments, ranks=2, tools="{profile}
 
 def processor_seconds():
     """Returns two times in seconds: how long all processors together have worked, or were withheld by the hypervisor;
-    and how long this process's children have worked."""
+    and how long the children of this process that have ended worked."""
     fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     worked = sum(fields) - fields[3] - fields[4]  # without idle time and waiting for I/O
     children = resource.getrusage(resource.RUSAGE_CHILDREN)

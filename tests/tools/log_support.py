@@ -70,7 +70,7 @@ def names(lines):
 
 
 def matches(pattern, text):
-    """Compares with a pattern, in which `*` stands for an address, a handle or another number that
+    """Compares with a pattern, in which `*` stands for an address, a handle, a number or a name that
     may differ."""
     return re.fullmatch(r"[\w.&@-]+".join(map(re.escape, pattern.split("*"))), text)
 

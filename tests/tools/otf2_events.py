@@ -57,7 +57,7 @@ class Expected:
         return found | ({"operation": collective_of(function)} if collective_of(function) else {})
 
     def request(self, event):
-        """Returns the events for an event of a request. Received messages are handled by nonblocking."""
+        """Returns the events for an event of a request. Received messages are handled by the method `nonblocking`."""
         kind, number = event["kind"], event["request"]
         sort = self.kinds.get(number)
         if number in self.ignored:
@@ -116,7 +116,8 @@ class Expected:
         return [moved] if "request" in event else [{"kind": "IoOperationBegin"}, moved]
 
     def of(self, event, calls):
-        """Returns the events of the archive for one event. `calls` are the calls in progress."""
+        """Returns the events of the archive for one event. `calls` are the calls in progress, each as (function,
+        event that began its collective operation, or None)."""
         kind = event["kind"]
         if kind == "enter":
             return [{"kind": "Enter", "function": event["function"], "has_site": "site" in event}]

@@ -24,7 +24,8 @@ def run_steps(*steps, cwd, program=STEPS, tools="profile", ranks=2, **more):
 
 
 def check_budget(result):
-    """Checks that the parts of the loss budget add up to the time of all ranks."""
+    """Checks that the parts of the loss budget add up to the longest application time of a rank, times the number of
+    ranks."""
     budget, application = result["budget"], result["application"]
     total = len(result["processes"]) * application["max"]
     assert abs(budget["total"] - total) <= 0.001 * total
@@ -59,8 +60,9 @@ def watched(result, rank):
 def profile_between(tmp_path, *steps, ms, of, **more):
     """Runs profile between two layers that also measure: `watch` above it and `slow` below it. The values of profile
     must lie between theirs, however busy the machine is. Returns the result of profile, the seconds that `slow` spent
-    in each rank, and what `watch` measured for each function in rank 0. For a better comparison, the run is repeated,
-    up to nine times, if the two layers differ by more than 4 % for the function `of`, because the machine was busy."""
+    in each rank (times SLOWER, as a lower limit), and what `watch` measured for each function in rank 0. For a better
+    comparison, the run is repeated, up to nine times, if the two layers differ by more than 4 % for the function `of`,
+    because the machine was busy."""
     for _ in range(10):
         result = run_steps(*steps, cwd=tmp_path, tools=f"watch:{JSON}:slow,ms={ms}", **more)
         assert result.returncode == 0 and result.messages == []
@@ -104,7 +106,7 @@ def names(folder):
 
 
 def report(*files):
-    """Returns the output of `qmpi report` for files, all of which must be readable."""
+    """Returns the output of `qmpi report`, which must succeed. `files` may contain options, too."""
     done = subprocess.run([QMPI, "report", *files], env={**clean_environment()}, text=True,
                           capture_output=True, timeout=60)
     assert done.returncode == 0, done.stderr

@@ -81,8 +81,8 @@ def many(folder, options, ranks=1, tools="{}"):
 
 @pytest.fixture(scope="module")
 def real(tmp_path_factory):
-    """The errors that the MPI library itself raises, without delay: handler -> step -> its
-    lines."""
+    """Returns the errors that the MPI library itself raises, without delay: handler -> step -> the lines
+    of this step."""
     folder = tmp_path_factory.mktemp("real")
     results = {how: faults(folder, how, "bad", *STEPS, preload=()) for how in ("return", "own")}
     assert all(result.returncode == 0 for result in results.values())

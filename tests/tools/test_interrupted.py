@@ -46,7 +46,7 @@ def test_profile_loses_no_call(tmp_path, depth, steps):
     assert calls(tmp_path / "count.json") == reads + steps.count("read")
     assert calls(tmp_path / "profile.json") == reads + steps.count("read")
     process, = json.loads((tmp_path / "profile.json").read_text())["processes"]
-    if "thread" not in steps:  # without it, the handler makes all calls in the main thread
+    if "thread" not in steps:  # without this step, all calls are made in the main thread
         assert process["useful"] == pytest.approx(process["application"] - process["mpi"])
 
 

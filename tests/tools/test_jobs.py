@@ -178,7 +178,7 @@ def test_a_job_does_not_notice_a_file_system_that_is_full_or_read_only(tmp_path,
     assert (result.returncode, result.stdout, result.stderr) == (without.returncode, without.stdout, without.stderr)
 
 
-def test_a_failure_is_reported_once_if_the_site_wants_to_know(tmp_path):
+def test_a_failure_is_reported_once_with_on_write_error_report(tmp_path):
     result = run(tmp_path / "missing", *BEGUN, "finalize", ranks=2, options=",on-write-error=report")
     assert result.returncode == 0
     assert [re.sub("/.*json", "FILE", line) for line in result.all_messages] == [

@@ -50,7 +50,7 @@ def test_the_applications_own_handlers_see_their_signals():
     assert terminations_of(result) == {}
 
 
-def test_abort_has_a_line_before_it_happens():
+def test_mpi_abort_has_a_line_before_the_job_ends():
     lines = lines_of(run_log(STEPS, *BEGUN, "abort=5"))
     assert lines[-1].call == "MPI_Abort(comm=MPI_COMM_WORLD, errorcode=5) = ?"
 
@@ -113,7 +113,7 @@ def test_a_line_is_also_written_when_a_call_begins():
 @pytest.mark.parametrize("tools, layers", [
     ("profile:log", 1), ("log:profile", 1), ("log:profile:log", 2)])
 @pytest.mark.parametrize("step, status", [("raise=15", -15), ("fault", -11)])
-def test_profile_in_the_same_stack_ends_in_its_own_way(tmp_path, tools, layers, step, status):
+def test_log_and_profile_in_one_stack_both_record_the_end(tmp_path, tools, layers, step, status):
     result = run_log(STEPS, *BEGUN, step, tools=tools, cwd=tmp_path, env=FAULTS)
     assert result.returncode == status
     assert [path.name for path in tmp_path.iterdir()] == ["qmpi-profile.0.json"]

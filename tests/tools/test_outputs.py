@@ -125,7 +125,7 @@ def test_a_nonblocking_stderr_gets_all_lines(tmp_path):
             lines.extend(stream)
 
     thread = threading.Thread(target=read_lines)
-    writer = os.open(fifo, os.O_WRONLY)  # open until the program has opened it
+    writer = os.open(fifo, os.O_WRONLY)  # keeps the FIFO open until the program has opened it
     thread.start()
     try:
         check_unchanged(run_outputs("mpit:mpit:mpit", "init", "call", "finalize", cwd=tmp_path,

@@ -239,8 +239,9 @@ def test_a_rank_that_sends_to_itself_and_reads_from_itself_has_one_cell(tmp_path
 
 def test_each_message_from_one_place_counts_for_its_peer_and_communicator(tmp_path):
     result = profile(tmp_path, "init", "peers", "finalize")
-    # In each communicator, four messages of 10 bytes to its rank 0 and of 11 bytes to its rank 1. In the
-    # second communicator, the ranks are reversed. In each one, a message to rank 0 of the world is empty.
+    # In each communicator, each rank sends four messages of 10 bytes to rank 0 and four of 11 bytes to
+    # rank 1. In the second communicator, the ranks are reversed. In each one, one of the messages to
+    # rank 0 of MPI_COMM_WORLD is empty instead.
     assert result["matrix"] == [
         {"from": rank, "to": to, "messages": 12, "bytes": total}
         for rank in (0, 1) for to, total in ((0, 93), (1, 128))]
@@ -495,7 +496,7 @@ def test_ranks_on_which_profiling_is_off_take_part_in_the_barriers_of_sync(tmp_p
 
 
 def test_only_one_layer_waits_before_collectives(tmp_path):
-    """The lower layer would otherwise report that no rank waits. tests/abi tests such conflicts of
+    """If two layers did so, the lower one would report that no rank waits. tests/abi tests such conflicts of
     tools for the standard ABI."""
     stack = "profile,sync=yes,output=1:profile,output=2:profile,sync=yes,output=3"
     result = run_steps("init", "finalize", cwd=tmp_path, tools=stack, ranks=1)
@@ -525,7 +526,7 @@ def test_three_layers_have_three_right_results(tmp_path):
 
 
 @pytest.mark.parametrize("between", ["empty", "count,output=%t.txt", "empty:log,output=%t.log:empty"])
-def test_a_layer_agrees_with_one_below_it(tmp_path, between):
+def test_the_figures_of_two_layers_agree(tmp_path, between):
     """The work between the two layers takes nanoseconds or microseconds, while calls take milliseconds. A process may
     be interrupted between the clock readings of the two layers, but not each time, so only one of a few runs must
     agree."""

@@ -43,7 +43,7 @@ def test_a_call_that_has_not_ended_is_counted_and_named(tmp_path, end, terminati
     assert row.startswith("in_flight,,MPI_Comm_dup,dup_doing (") and f",{flight['since']}" in row
 
 
-def test_a_call_within_a_call_is_listed_after_it_and_counts_once_in_mpi_time(tmp_path):
+def test_a_call_within_a_call_is_listed_after_the_outer_one_and_counts_once_in_mpi_time(tmp_path):
     result = run_steps("init", "in_two_dups=exit=3", cwd=tmp_path, ranks=1, tools=JSON)
     assert result.returncode == 3
     output = load(tmp_path / "out.0.json")
@@ -90,7 +90,7 @@ def test_each_layer_names_a_call_in_flight_with_as_many_callers_as_its_depth(tmp
             "dup_doing", "handle_step", "main"][:depth]
 
 
-# ---- Hung --------------------------------------------------------------------------------------
+# ---- Processes that hang -------------------------------------------------------------------------
 
 
 def start(*steps, cwd, tools, ranks=1):

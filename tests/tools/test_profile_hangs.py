@@ -70,7 +70,7 @@ CASES = {
 
 
 class Job:
-    """A job that hangs, whose processes save their data each second."""
+    """A job that hangs. By default, its processes save their data each second."""
 
     def __init__(self, folder, case, ranks, options=",checkpoint=1"):
         self.paths = [folder / f"r{rank}.json" for rank in range(ranks)]
@@ -200,6 +200,7 @@ def test_a_single_file_says_for_whom_its_rank_waits_and_which_data_is_missing(tm
 
 
 def holds(check, seconds):
+    """Waits until the result of `check` is true or the time is over. Returns the last result."""
     end = time.monotonic() + seconds
     while not check() and time.monotonic() < end:
         time.sleep(.1)

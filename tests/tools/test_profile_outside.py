@@ -153,7 +153,7 @@ def test_reports_list_the_time_outside_mpi(tmp_path):
     assert load(tmp_path / "again.json")["outside"] == document["outside"]
 
 
-def test_a_filter_removes_the_time_next_to_calls_that_it_removes(tmp_path):
+def test_a_filter_also_removes_the_time_next_to_removed_calls(tmp_path):
     profile(tmp_path, "within", program=PROGRAM)
     (tmp_path / "some.json").write_text(report("--format=json", "--filter=*[ei]*send", tmp_path / "out.json"))
     document = load(tmp_path / "some.json")

@@ -20,7 +20,7 @@ IMPLEMENTATION = "abi" if ABI else MPI_NAME
 # Debian's mpi4py needs its default MPI, which is Open MPI.
 with_mpi4py = pytest.mark.skipif(not OPEN_MPI or ABI or not importlib.util.find_spec("mpi4py"),
                                  reason="no mpi4py for this MPI library")
-without_lines = pytest.mark.skipif(
+needs_lines = pytest.mark.skipif(
     sys.version_info[:2] < (3, 11) or sys.version_info[:2] > (3, 15) or not getattr(sys, "_is_gil_enabled", lambda: True)(),
     reason="profile does not find the lines of this Python")
 
@@ -69,7 +69,7 @@ def sites(document, function):
 # ---- Through ctypes ------------------------------------------------------------------------------
 
 
-@without_lines
+@needs_lines
 def test_a_call_site_is_a_line_of_python(tmp_path):
     document = profile_python(tmp_path, CALLS, "lines")
     generator = "lines.<locals>.<genexpr>"
@@ -79,7 +79,7 @@ def test_a_call_site_is_a_line_of_python(tmp_path):
     assert "\n    from inner (python_calls.py:" in report(tmp_path / "out.json")
 
 
-@without_lines
+@needs_lines
 def test_callers_are_lines_of_python_too(tmp_path):
     document = profile_python(tmp_path, CALLS, "lines", options=",depth=3")
     chain, = (site for site in sites(document, "MPI_Barrier") if site[0][2] == "inner")
@@ -87,33 +87,33 @@ def test_callers_are_lines_of_python_too(tmp_path):
     assert chain[2][::2] == (CALLS.name, "lines") and len(chain) == 3
 
 
-@without_lines
+@needs_lines
 def test_generated_code_at_the_same_address_has_its_own_lines(tmp_path):
     document = profile_python(tmp_path, CALLS, "generated")
     assert sites(document, "MPI_Barrier") == {(("made.py", line, "<module>"),): 1 for line in range(1, 101)}
 
 
-@without_lines
+@needs_lines
 def test_each_thread_has_its_own_lines(tmp_path):
     document = profile_python(tmp_path, CALLS, "threads")
     assert sites(document, "MPI_Comm_rank") == {
         (place(CALLS, "thread", "threads.<locals>.work"),): 1200, (place(CALLS, "no thread", "threads"),): 300}
 
 
-@without_lines
+@needs_lines
 def test_signal_handlers_in_python_have_their_own_lines(tmp_path):
     document = profile_python(tmp_path, CALLS, "handler")
     assert sites(document, "MPI_Barrier") == {(place(CALLS, "handler", "handler.<locals>.handle_signal"),): 20}
 
 
-@without_lines
+@needs_lines
 def test_a_callback_has_its_own_lines(tmp_path):
     document = profile_python(tmp_path, CALLS, "callback")
     assert sites(document, "MPI_Barrier") == {(place(CALLS, "called back", "callback.<locals>.<lambda>"),): 1}
     assert sites(document, "MPI_Comm_dup") == {(place(CALLS, "dup", "dup"),): 1}
 
 
-@without_lines
+@needs_lines
 def test_a_call_in_flight_has_its_line(tmp_path):
     run_python(tmp_path, CALLS, "ending", output="r%r.json")
     document = load(tmp_path / "r0.json")
@@ -132,7 +132,7 @@ def check_late(tmp_path, script):
     assert f"{script.name}:{first['line']}" in first["summary"]
 
 
-@without_lines
+@needs_lines
 def test_a_finding_names_the_line(tmp_path):
     until(check_late, tmp_path, CALLS)
 
@@ -147,7 +147,7 @@ def check_hang(tmp_path, script, receive):
     assert re.search(rf"MPI_Barrier [^;]*{script.name}:{line_of(script, 'hang 1')}\b", summary), summary
 
 
-@without_lines
+@needs_lines
 def test_the_report_of_a_job_that_hangs_names_the_lines(tmp_path):
     check_hang(tmp_path, CALLS, "MPI_Recv")
 
@@ -169,7 +169,7 @@ def test_without_lines_the_extension_is_the_call_site(tmp_path):
 
 
 @with_mpi4py
-@without_lines
+@needs_lines
 def test_call_sites_of_mpi4py_are_lines_of_python(tmp_path):
     document = profile_python(tmp_path, MPI4PY, "lines", ranks=2)
     assert sites(document, "MPI_Send") == {(place(MPI4PY, name, "exchange"),): 5
@@ -184,7 +184,7 @@ def test_call_sites_of_mpi4py_are_lines_of_python(tmp_path):
 
 
 @with_mpi4py
-@without_lines
+@needs_lines
 def test_callers_of_mpi4py_are_lines_of_python_too(tmp_path):
     document = profile_python(tmp_path, MPI4PY, "lines", ranks=2, options=",depth=2")
     outer = place(MPI4PY, "exchange", "lines")
@@ -192,7 +192,7 @@ def test_callers_of_mpi4py_are_lines_of_python_too(tmp_path):
 
 
 @with_mpi4py
-@without_lines
+@needs_lines
 def test_a_reduction_in_python_has_its_own_lines(tmp_path):
     document = profile_python(tmp_path, MPI4PY, "callback", ranks=2)
     assert list(sites(document, "MPI_Allreduce")) == [(place(MPI4PY, "reduce", "callback"),)]
@@ -200,7 +200,7 @@ def test_a_reduction_in_python_has_its_own_lines(tmp_path):
 
 
 @with_mpi4py
-@without_lines
+@needs_lines
 def test_calls_of_threads_with_mpi4py_have_their_line(tmp_path):
     document = profile_python(tmp_path, MPI4PY, "threads", ranks=2)
     assert list(sites(document, "MPI_Isend")) == [(place(MPI4PY, "thread", "threads.<locals>.work"),)]
@@ -208,13 +208,13 @@ def test_calls_of_threads_with_mpi4py_have_their_line(tmp_path):
 
 
 @with_mpi4py
-@without_lines
+@needs_lines
 def test_a_finding_names_the_line_of_mpi4py(tmp_path):
     until(check_late, tmp_path, MPI4PY)
 
 
 @with_mpi4py
-@without_lines
+@needs_lines
 def test_the_report_of_a_job_that_hangs_names_the_lines_of_mpi4py(tmp_path):
     check_hang(tmp_path, MPI4PY, "MPI_Mprobe")
 

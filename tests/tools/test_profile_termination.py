@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""If a process ends without MPI_Finalize, and not by SIGKILL, profile leaves a file, and the process ends as it would
-without qmpi."""
+"""If a process ends without MPI_Finalize (but not by SIGKILL, _exit or the like), profile leaves a file, and the
+process ends as it would without qmpi. A process that is killed leaves its last checkpoint, if there are checkpoints."""
 import os
 import re
 import signal
@@ -76,7 +76,7 @@ def test_a_program_that_has_used_up_its_memory_goes_on(tmp_path, tools):
 
 @WITHOUT_MEMORY
 @pytest.mark.parametrize("tools", ["count:profile:trace,output=trace:count", "mpit:profile,depth=4:count", "libaddress:libaddress:count"])
-def test_layers_are_switched_without_memory(tmp_path, tools):
+def test_layers_can_be_switched_again_after_a_lack_of_memory(tmp_path, tools):
     """Without memory, a layer is switched, or stays as it is. When there is memory again, each switch succeeds."""
     steps = [f"{step}={layer}" for step in ("layer_off", "layer_on") for layer in range(1, 4)]
     result = run_steps("init", "barrier", "use_up_memory", *steps, "rank", *steps, "rank", "lift_limit", *steps, "bcast",
@@ -91,7 +91,7 @@ def test_layers_are_switched_without_memory(tmp_path, tools):
 @pytest.mark.parametrize("tools", [
     pytest.param("count:profile:trace,output=trace", marks=MPI_T_NEEDS_MEMORY), "mpit",
     pytest.param("delay,before=1us", marks=MPI_T_NEEDS_MEMORY)])
-def test_variables_are_published_without_memory(tmp_path, tools):
+def test_a_program_without_memory_that_lists_variables_continues(tmp_path, tools):
     """The program continues. Variables that cannot be published for lack of memory may be missing."""
     result = run_steps("init", "barrier", "use_up_memory", "variables", "rank", "variables", "lift_limit", "variables",
                        "bcast", "finalize", cwd=tmp_path, tools=tools, ranks=1)

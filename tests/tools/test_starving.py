@@ -32,7 +32,8 @@ def starve(tmp_path, *steps, program=STARVING, ranks=1, env=None, **more):
     "trace,output=t,format=otf2", "trace,output=t,format=perfetto,sites=yes", "trace,output=t", "profile", "count", "mpit",
     "log,caller=yes,output=log", "delay,before=1us"])
 def test_programs_continue_if_memory_is_exhausted_until_the_end(tmp_path, tools, number):
-    """No process gets memory again before the end, not even in MPI_Finalize, which converts traces to other formats."""
+    """The tools get no memory again before the end, not even in MPI_Finalize, in which trace converts its files to
+    other formats."""
     result = starve(tmp_path, *BEFORE, f"starve={number}", *AFTER, tools=tools, ranks=2)
     asked = [int(count) for count in re.findall(r"(?m)^asked (\d+)$", result.stdout)]
     assert len(asked) == 2

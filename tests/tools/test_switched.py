@@ -34,7 +34,7 @@ def test_a_rank_whose_layers_are_off_at_the_end_still_contributes_its_calls(tmp_
 
 @pytest.mark.parametrize("first, second", [("count", "count#2"), ("count#2", "count")])
 def test_ranks_combine_their_layers_in_the_same_order_if_different_ones_are_off(tmp_path, first, second):
-    """Otherwise, the ranks of one layer would combine their numbers with those of another layer."""
+    """If the orders differed, the ranks of one layer would combine their numbers with those of another layer."""
     result = run_steps("init", "barrier", "only=0", f"off={first}", "only=1", f"off={second}",
                        "only=-1", "finalize", cwd=tmp_path,
                        tools="count,output=%t.json:empty:count,output=%t.json")
@@ -103,7 +103,7 @@ def test_a_communicator_that_is_only_created_and_freed_combines_the_results(tmp_
 
 
 def alone(tmp_path, *steps):
-    """Returns the calls of the two processes, each of which must write a file of its own."""
+    """Returns the calls of the two processes. For each process, profile and count must write a file of its own."""
     result = run_steps(*steps, cwd=tmp_path, tools=BOTH)
     assert result.returncode == 0 and result.messages == []
     assert names(tmp_path) == ["count.0.json", "count.1.json", "out.0.json", "out.1.json"]
@@ -134,7 +134,7 @@ def test_ranks_may_open_sessions_a_different_number_of_times(tmp_path):
 
 @needs_sessions
 def test_no_rank_waits_if_one_has_several_sessions(tmp_path):
-    """MPI does not show from which session a communicator was created."""
+    """MPI does not show from which session a communicator was created, so each process reports for itself."""
     alone(tmp_path, "session_init", "only=1", "session_init=1", "only=-1", "session_comm",
           "session_barrier", "only=1", "session_finalize=1", "only=-1", "session_finalize")
 
@@ -287,7 +287,7 @@ def test_a_switch_before_the_rank_is_known_takes_precedence_over_the_condition(t
     assert counted == seen if seen else counted > {"MPI_Init", "MPI_Barrier", "MPI_Finalize"}
 
 
-def test_a_layer_that_starts_off_is_switched_on_by_its_variable(tmp_path):
+def test_a_layer_that_is_off_at_the_start_is_switched_on_by_its_variable(tmp_path):
     result = run_steps("init", "barrier", "only=1", "on=profile", "on=count", "only=-1", "barrier", "finalize",
                        cwd=tmp_path, tools=f"{JSON},@enabled=no:count,output=count.json,@enabled=no")
     assert (result.returncode, result.messages) == (0, [])

@@ -222,7 +222,7 @@ def check_comms(process):
 
 
 def check_order(process):
-    """Times never go back, calls are nested, and each request begins once and ends at most once."""
+    """Checks that times never go back, calls are nested, and each request begins once and ends at most once."""
     for events in process.events.values():
         ticks = [int(event["ticks"]) for event in events]
         assert ticks == sorted(ticks)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Messages in traces of ranks whose clocks differ. A message may seem to arrive before it was sent, but not by more
-than the bound that the trace states. After a repair, no message arrives before it was sent. If all ranks use the clock
-of the machine, no message does so even without a repair.
+than the bound that `qmpi trace` prints. After a repair, no message arrives before it was sent. If all ranks use the
+clock of the machine, no message does so even without a repair.
 
 tests/observe/tools/skew.c gives each rank a clock of its own. The environment variable QMPI_TEST_MESSAGES sets the
 number of messages with the clock of the machine, such as 1000000; the default is 20000."""

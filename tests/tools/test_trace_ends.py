@@ -65,7 +65,8 @@ def test_a_session_that_begins_before_mpi_init_is_recorded(steps, tmp_path):
 
 @needs_sessions
 def test_the_last_session_is_finalized_once_in_the_trace(tmp_path):
-    """Without a communicator of all processes, each file is completed when its process ends, after this call."""
+    """Without a communicator of all processes, each file is completed when its process ends, after the last
+    call of MPI_Session_finalize."""
     process = trace(tmp_path, STEPS, "session_init", "session_finalize", archive=False, ranks=1)[0]
     assert process.calls()["MPI_Session_finalize"] == 1
 
@@ -83,7 +84,7 @@ def small_file_system(folder):
 
 def check_full(folder, calls, *steps, options, is_whole):
     """Checks that the program is not disturbed, that there is no archive, and that the file of the process is
-    readable."""
+    readable. `is_whole` is whether this file must contain all calls."""
     result = run(MANY, *steps, f"calls={calls}", cwd=folder, ranks=1, tools=f"trace,{options}")
     assert result.returncode == 0
     problems = [line for line in result.messages if not line.startswith((" ", "hint:"))]

@@ -85,7 +85,7 @@ def run(program, *arguments, cwd, tools="trace,format=own", ranks=2, **more):
 
 
 def qmpi_trace(folder, *arguments, path="qmpi-trace", status=0):
-    """Returns the output of `qmpi trace`."""
+    """Runs `qmpi trace`, which must end with this status. Returns the completed process."""
     done = subprocess.run([QMPI, "trace", *arguments, path], capture_output=True, text=True, timeout=60, cwd=folder,
                           env=clean_environment(), check=False)
     assert done.returncode == status, done.stdout + done.stderr

@@ -42,7 +42,8 @@ def calls_of(process):
 
 def transfers_of(process, events):
     """Returns transfers in the form that the program writes: >peer/world/tag/bytes for a message that is sent, and the
-    same with < for one that is received. The bytes of the latter are those received, or the size of the buffer."""
+    same with < for one that is received. The bytes of the latter are those received or, for a nonblocking receive, the
+    size of the buffer."""
     found = []
     for event in events:
         kind = event["kind"]
@@ -146,7 +147,7 @@ class Truth:
 
 
 def check_truth(processes, folder):
-    """Checks that the trace has exactly the calls that the programs in this folder have written down."""
+    """Checks that the trace has exactly the calls that the ranks have written to their files in this folder."""
     for rank, process in processes.items():
         wrong = Truth(process).check(lines_of(folder / f"expected.{rank}"), calls_of(process))
         assert not wrong, f"rank {rank}: {len(wrong)} wrong\n" + "\n".join(wrong[:12])

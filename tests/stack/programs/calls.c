@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An application that makes the MPI calls listed on its command line, for example
- * `calls init comm_rank finalize`, and prints the result of each call on stdout. Before each call,
+ * `calls init comm_rank finalize`, and prints the result of each step on stdout. Before each step,
  * it prints `trace: app STEP` on stderr, between the notes of the test tools. An unknown step ends
  * the program with status 99.
  */

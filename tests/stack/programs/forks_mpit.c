@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contains a tool that publishes MPI_T variables. Forks while another thread is in the tool's
- * publisher, and prints whether the child can initialize MPI_T.
+ * Contains a tool with a publisher, the function that libqmpi calls to publish MPI_T variables.
+ * This one only waits. The program forks while another thread is in the publisher, and prints
+ * whether the child can initialize MPI_T.
  */
 #define _GNU_SOURCE
 #include <qmpi/mpit.h>

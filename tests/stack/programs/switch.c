@@ -10,7 +10,7 @@
  *   left                  MPI_Comm_size fails, and the error handler leaves the call by longjmp
  *   off=N, on=N           switch layer N
  *   race=N                makes N switches of randomly chosen layers above the lowest, while two
- *                         threads call MPI_Comm_rank; prints how many calls they made
+ *                         threads call MPI_Comm_rank; prints how many calls the threads made
  *   both=N                two threads at the same time make N and N + 1 switches of the layers
  *                         above the lowest
  *   count=N               makes a call of MPI_Comm_size, and then N more whose instructions
@@ -174,12 +174,12 @@ static void make_counted_calls(int calls)
 
 static long rss_kilobytes(void)
 {
-    long size = 0, preloaded = 0;
+    long size = 0, resident = 0;
     FILE *file = fopen("/proc/self/statm", "r");
-    if (!file || fscanf(file, "%ld %ld", &size, &preloaded) != 2)
+    if (!file || fscanf(file, "%ld %ld", &size, &resident) != 2)
         abort();
     fclose(file);
-    return preloaded * (sysconf(_SC_PAGESIZE) / 1024);
+    return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static void repeat(int switches)

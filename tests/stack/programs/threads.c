@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs four threads with MPI_THREAD_MULTIPLE. With `count N`, each thread calls MPI_Comm_rank and
- * MPI_Iprobe N times. With `race`, all threads make the first MPI call of the process,
- * MPI_Initialized, at the same time.
+ * Runs four threads that call MPI. With `count N`, each thread calls MPI_Comm_rank and MPI_Iprobe N
+ * times, at the level MPI_THREAD_MULTIPLE. With `race`, all threads make the first MPI call of the
+ * process, MPI_Initialized, at the same time.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -3,8 +3,8 @@
  * Calls functions of the layers below by QMPI_Get_function, in several ways.
  *   MPI_Comm_rank   intercepted; calls the next function, which it looks up in each call or, with
  *                   the option cache=yes, in init
- *   MPI_Barrier     intercepted; first calls MPI_Comm_size and MPI_Get_version of the layers below,
- *                   which it does not intercept
+ *   MPI_Barrier     intercepted; first calls MPI_Comm_size and MPI_Get_version of the layers below;
+ *                   the tool does not intercept these two functions
  *   MPI_Finalized   intercepted; if MPI is finalized, calls MPI_Get_version by the pointer that it
  *                   looked up in init
  *   init            calls MPI_Initialized of the layers below

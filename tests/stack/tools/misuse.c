@@ -2,8 +2,8 @@
 /*
  * Calls the functions of the interface wrongly, in the constructor, in init and in an MPI call.
  * Prints each call that does not return the documented error class, or that changes an output.
- * Wrong registrations pass `intruder`, which must never run. The tool must be in a stack of three
- * layers.
+ * Wrong registrations pass `intruder`, which must never run. The expected error classes
+ * are those for layer 2 of three layers.
  */
 #include "trace.h"
 

@@ -11,8 +11,10 @@
  *   switches=N     whenever a callback is told of a layer, it switches layer N off
  *   forks=N        whenever a callback is told of a layer, a thread forks a child that switches
  *                  layer N off
- *   provides=LIST, conflicts=LIST, communicates=yes   calls QMPIX_Tool_declare; these elements are
- *                  names without versions
+ *   provides=LIST  declares by QMPIX_Tool_declare what the layer provides; the elements of this
+ *                  list and of the next one are names without versions
+ *   conflicts=LIST declares with what the layer conflicts
+ *   communicates=yes   declares that the layer communicates
  *   misuse=yes     makes wrong calls in init and in MPI_Comm_rank
  *   fail=yes       its init fails at the end
  */
@@ -38,10 +40,10 @@ struct item {
 struct layer {
     int tool_id;
     int item_told; /* the offering layer of which the last callback was told; 0: none */
-    int switches;  /* these two are numbers of layers; 0: the option is not given */
-    int forks;
+    int switches;  /* the layer that the callback switches off; 0: none */
+    int forks;     /* the layer that a forked child switches off; 0: none, or in this child */
     int quiet;
-    struct item watched; /* the last one */
+    struct item watched; /* the service of the last call of QMPIX_Service_watch */
     _Atomic int inside;  /* number of callbacks in progress */
 };
 static struct layer layers[256];

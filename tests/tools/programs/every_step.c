@@ -2,12 +2,12 @@
 /*
  * Calls MPI while a signal is raised after each instruction, by the processor's trap flag. The
  * signal handler reads a variable that a layer publishes, as docs/write/mpi_t.md allows. So the
- * work of a tool for a call is interrupted at each place, including in malloc and while it holds
- * locks.
+ * work of a tool for a call is interrupted at each place at which it does not block signals,
+ * including in malloc and while it holds locks.
  *
  *     every_step VARIABLE STEP...
  *
- * It prints how often the handler has read the variable, and how many of these calls failed.
+ * It prints how often the handler has read the variable, and how many of these reads failed.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

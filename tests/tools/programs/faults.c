@@ -65,7 +65,7 @@ static int class_of(int code)
     return class;
 }
 
-/* ---- Steps: each returns the result of its MPI call ------------------------------------------ */
+/* ---- Steps: those with a single call return its result --------------------------------------- */
 
 static int do_send(void)
 {

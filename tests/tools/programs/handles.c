@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One process makes calls with handles that are null, were freed, or describe no data, and sends
- * itself messages of types that were made by functions for large counts. `count` makes all calls,
- * with an error handler that counts, and prints the results and how often the handler was called.
- * `fatal NAME…` makes the calls with these names, with the default error handlers, which end the
- * job.
+ * One process makes calls with handles that are null, were freed, or are of the wrong kind, and
+ * with numbers that are no error codes. It also sends itself messages of types that were made by
+ * functions for large counts. `count` makes all calls, with an error handler that counts, and
+ * prints the results and how often the handler was called. `fatal NAME…` makes the calls with these
+ * names, with the default error handlers, which end the job.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -161,7 +161,8 @@ static int duplicate_with_error_of_callback(void)
 }
 
 #ifdef MPICH_VERSION
-/* In Open MPI, a freed handle is the address of freed memory, which no call may use. */
+/* In Open MPI, a handle is an address. After the object is freed, no call may use the memory there,
+ * so these steps exist only with MPICH. */
 static int barrier_of_freed_comm(void)
 {
     MPI_Comm several[3], freed;

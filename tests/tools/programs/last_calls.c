@@ -3,7 +3,8 @@
  * A program that makes its last calls inside MPI_Finalize, as PETSc does: in delete callbacks of
  * attributes of MPI_COMM_SELF. One attribute is set immediately after MPI_Init, and the other one
  * immediately before MPI_Finalize. Each callback makes 3 calls of MPI_Barrier and 2 of
- * MPI_Allreduce, sends a message, and creates a communicator. The main program does the same once.
+ * MPI_Allreduce, sends a message from rank 0 to rank 1, and creates and frees a communicator. The
+ * main program does the same once.
  *
  *     last_calls [end]   the callback that is called last ends the process by SIGTERM
  */

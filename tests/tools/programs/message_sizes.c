@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Combines each function that receives with each function that completes (a partitioned receive
- * only with those that wait), with statuses and without. Rank 0 sends, rank 1 receives, and the
- * size of each message in bytes is its tag. Sizes differ, except between the two messages of a
- * persistent receive. The buffer is larger than the message, unless the message is partitioned.
+ * Calls each function that receives a message, and combines each function that posts a receive with
+ * each function that completes a request (a partitioned receive only with those that wait), with
+ * statuses and without. Rank 0 sends, rank 1 receives, and the size of each message in bytes is its
+ * tag. Sizes differ, except between the two messages of a persistent receive. The buffer is larger
+ * than the message, unless the message is partitioned.
  */
 #include <mpi.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that leaves no room for the output of tools, or closes their descriptors. Its arguments
- * are steps. At the end, it prints whether its own files contain what it has written to them.
+ * A program that leaves no room for the output of tools, closes their descriptors, or checks the
+ * floating-point environment. Its arguments are steps. At the end, it prints how many files of its
+ * own it has opened, and how many of them do not contain what it has written to them.
  */
 #define _GNU_SOURCE
 #include <mpi.h>

@@ -16,7 +16,7 @@ extern pthread_mutex_t lock;
 /* Works for a number of units. */
 void work(int units);
 
-/* Lets only one rank work. */
+/* Works for a number of units if this is rank `who`. */
 void work_of(int who, int units);
 
 typedef int sender(const void *, int, MPI_Datatype, int, int, MPI_Comm);

@@ -2,8 +2,8 @@
 /*
  * Programs with one problem each, or without a problem: planted CASE. The rank, the size and the
  * place of the problem are known: a comment with the name of the case marks the line. If the size
- * of a problem depends on how long calls take, each rank measures and prints it: "lost RANK
- * SECONDS".
+ * of a problem depends on how long calls take, each rank that loses time measures and prints it:
+ * "lost RANK SECONDS".
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -604,6 +604,8 @@ static void healthy_master(void)
     }
 }
 
+/* ---- Polling --------------------------------------------------------------------------------- */
+
 static void polling_probe(void)
 {
     int found = 0;
@@ -631,7 +633,7 @@ static void polling_test(void)
         MPI_Test(&request, &done, MPI_STATUS_IGNORE); /* polling_test */
 }
 
-/* The rank sleeps between two calls. */
+/* Rank 0 sleeps between two calls. */
 static void polling_pauses(void)
 {
     MPI_Request request;
@@ -649,7 +651,7 @@ static void polling_pauses(void)
     }
 }
 
-/* The rank polls in several ways before it sleeps. */
+/* Rank 0 polls in several ways each time before it sleeps. */
 static void polling_ways(void)
 {
     MPI_Request requests[2];
@@ -686,6 +688,8 @@ static void polling_naps(void)
         MPI_Recv(buffer, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
+
+/* ---- Other calls, and objects ---------------------------------------------------------------- */
 
 static void self_exchange(void)
 {
@@ -872,7 +876,7 @@ static void healthy_split(void)
     work(.03);
 }
 
-/* The rank computes between the calls, and needs data that arrive only later. */
+/* Each rank computes between its calls of MPI_Test. The message for which it tests is sent late. */
 static void healthy_progress(void)
 {
     MPI_Request request;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the contents of a trace as lines for tests: the processes, their definitions, and the
- * events of each location, in order. */
+/* Prints the contents of a trace as lines for tests: the warnings of the reader, the processes,
+ * their definitions, and the events of each location (a thread), in order. */
 #include "tools/trace/export/trace.h"
 
 #include <inttypes.h>

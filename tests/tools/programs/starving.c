@@ -3,8 +3,8 @@
  * The steps of `steps`, in a program that refuses memory to libqmpi and its tools. From the step
  * starve=N on, they can allocate only N more times. The MPI library and the program itself get all
  * the memory that they request, because MPICH crashes in MPI_Finalize without memory, even without
- * tools. The step `fed` ends this, and prints how often libqmpi and the tools have requested memory
- * meanwhile.
+ * tools. The step `fed` ends the refusal, and prints how often libqmpi and the tools have requested
+ * memory meanwhile.
  *
  * An allocation belongs to the library or program that contains the innermost frame outside system
  * libraries.
@@ -68,7 +68,8 @@ static bool is_ours(const void *caller)
         i++;
     for (; i < count; i++) {
         /* dladdr would wait for a thread that holds the loader's lock and may be waiting for this
-         * one. The program itself has no name in this structure. */
+         * one. In this structure, the name of the program itself is empty, so it is none of
+         * `tools`. */
         struct dl_find_object object;
         if (_dl_find_object(frames[i], &object) || has_any(object.dlfo_link_map->l_name, system))
             continue;

@@ -2,8 +2,8 @@
 /*
  * An application that carries out the steps on its command line in their order: `steps init
  * region=a barrier end=a finalize`. Some steps end it without MPI_Finalize, and some install
- * handlers. After the step only=RANK, only this rank carries out steps. An unknown step ends the
- * program with status 99.
+ * handlers. After the step only=RANK, only this rank carries out steps; after only=-1, all ranks
+ * do. An unknown step ends the program with status 99.
  */
 #define _GNU_SOURCE
 #include "steps.h"
@@ -84,8 +84,8 @@ static void send_to_all(MPI_Comm comm, int size, int reversed)
     MPI_Waitall(4 * size + 1, requests, MPI_STATUSES_IGNORE);
 }
 
-/* Uses communicators one after the other, which may have the same handle, but have their ranks in
- * different orders. */
+/* Uses three communicators one after the other, which may have the same handle. In the second one,
+ * the ranks are in the reverse order. */
 static void use_peers(void)
 {
     int rank, size;
@@ -406,7 +406,7 @@ static int mpi_step(const char *step, const char *value)
 
 static struct rlimit memory_limit;
 
-/* Uses all memory that the process can get; after lift_limit, it can get more again. */
+/* Uses all memory that the process can get; after the step lift_limit, it can get more again. */
 static void use_up_memory(void)
 {
     long pages = 0;

@@ -8,7 +8,7 @@
 void run_step(const char *text);
 
 /* Carry out a step. Return 0 if the function does not know the step. The second function exists
- * only in tools_starving. */
+ * only in tools_starving and tools_starving_fortran. */
 int handle_step(const char *step, const char *value);
 int starving_step(const char *step, const char *value) __attribute__((weak));
 

@@ -7,7 +7,7 @@
  * - on=TOOL, off=TOOL: switch the layer of a tool through MPI_T.
  * - session_...: steps with MPI Sessions.
  * - jump: leaves a call by a jump.
- * - await=FILE: waits until the file exists.
+ * - await=FILE: waits until the file exists, at most a minute.
  * - await_pid=BEGIN: waits for the file whose name is BEGIN followed by the process ID.
  * - make=FILE: creates a file, for which another process may wait.
  * - clock=NAME: prints the time on the clock that all processes of a node share.
@@ -91,8 +91,9 @@ static void count_error(MPI_Comm *failed, int *code, ...)
     error_count++;
 }
 
-/* Creates a communicator of all processes, with an error handler that counts, as the last one for
- * which MPI has a number. Prints how many errors the creation has raised. */
+/* Uses up the numbers that MPI has for communicators, except for the last one. Then creates a
+ * communicator of all processes, with an error handler that counts errors, and prints how many
+ * errors this creation has raised. */
 static void make_last_comm(int number)
 {
     enum { MOST = 100000 };

@@ -252,7 +252,8 @@ static void switched(void)
     int size;
     MPI_Request request;
     MPI_Irecv(in, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
-    MPI_Pcontrol(0, NULL); /* without NULL, a tool might take any text for a second argument */
+    /* Without NULL, a tool might take arbitrary data for a second argument. */
+    MPI_Pcontrol(0, NULL);
     MPI_Comm_size(world, &size);
     MPI_Send(out, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
     MPI_Pcontrol(1, NULL);

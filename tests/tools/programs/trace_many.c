@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes many calls: `trace_many [STEP…]`.
- * - early=N: makes N calls before MPI_Init.
+ * - early=N: makes N calls before MPI_Init_thread. This must be the first step.
  * - calls=N: makes N calls.
  * - trips=N: sends a message from rank 0 to rank 1 and back, N times.
  * - threads=N: N threads, at most 64, make 1000 calls each.

@@ -136,7 +136,7 @@ static void windows_and_files(const char *name)
     MPI_File_close(&file);
 }
 
-/* Calls that fail. */
+/* Calls that fail, and a call of MPI_Send that succeeds. */
 static void wrong(void)
 {
     int out = 0, in = 0, rank;

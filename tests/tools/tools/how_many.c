@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A PMPI tool that, like many such tools, calls PMPI_T in MPI_Init to look for performance
- * variables. Prints whether there are any. */
+/* A PMPI tool that, like many such tools, calls functions of MPI_T in MPI_Init to look for
+ * performance variables. Prints whether there are any. */
 #include <mpi.h>
 #include <stdio.h>
 

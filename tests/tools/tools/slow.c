@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer in which MPI_Send, MPI_Bcast and MPI_Barrier take some milliseconds longer (option ms=).
- * In MPI_Finalize, it prints the sum of these times in seconds.
+ * A layer in which MPI_Send, MPI_Bcast and MPI_Barrier take some milliseconds longer (option ms=,
+ * 10 by default). In MPI_Finalize, it prints the sum of these times in seconds.
  */
 #define _GNU_SOURCE
 #include <qmpi/qmpi.h>
