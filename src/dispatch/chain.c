@@ -2,10 +2,10 @@
 /*
  * See chain.h. The path of a call: the entry point MPI_X (entries.S, generated) jumps through
  * qmpi_slots to what target_of chooses. If that is the trampoline (enter_MPI_X, generated in
- * dispatch_N.c or, on aarch64, in entries.S), it calls the first node, qmpi_heads[X]. Each layer
- * calls the node after its own, and the last node's function, the terminator (dispatch_N.c), calls
- * qmpi_terminator_targets[X]: PMPI_X of the MPI library, which process/mpi_library.c has found, or
- * a wrapper of it.
+ * dispatch_N.c or, where arch/frame.h demands assembly code, in entries.S), it calls the first
+ * node, qmpi_heads[X]. Each layer calls the node after its own, and the last node's function, the
+ * terminator (dispatch_N.c), calls qmpi_terminator_targets[X]: PMPI_X of the MPI library, which
+ * process/mpi_library.c has found, or a wrapper of it.
  */
 #include "dispatch/chain.h"
 

@@ -22,7 +22,7 @@
 enum { DEEP = 200 };
 
 static bool describes, at_end, releases;
-static atomic_int walks, wrong, second;
+static atomic_int walks, wrong;
 static void *noted[DEEP];
 static int noted_count;
 
@@ -47,7 +47,7 @@ static int print(char *text, int room, const void *address)
     if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)
         return snprintf(text, (size_t)room, "nowhere");
     QMPIX_Address_describe(address, &again);
-    second += again == found;
+    wrong += again != found;
     int length = 0;
     if (strstr(found->library, "/libc.so"))
         return snprintf(text, (size_t)room, "libc");

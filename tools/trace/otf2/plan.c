@@ -543,6 +543,10 @@ static void resolve_frame(struct trace_plan *plan, const char *library, uint64_t
                                       count > 0 && found[0].file ? (uint32_t)found[0].line : 0};
     }
     free(address);
+    for (int i = 0; i < count; i++) {
+        free((char *)(uintptr_t)found[i].function);
+        free((char *)(uintptr_t)found[i].file);
+    }
     free(found);
 }
 
