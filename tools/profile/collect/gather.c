@@ -167,8 +167,9 @@ QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
     if (reports)
         print_notice(layer, &notice);
     if (reports && result) {
-        /* If output= contains %r, the checkpoint may have the same name as the result. It is
-         * removed first, so that the result is not. */
+        /* If output= contains %r, the checkpoint may have the same name as the result. Therefore,
+         * the checkpoint is removed before the result is written. Otherwise, finish_gather would
+         * remove the result. */
         save_remove_checkpoint(layer);
         save_job_result(layer, result);
         result = NULL;
