@@ -2,7 +2,8 @@
 /*
  * Describes a call when it begins, and counts it, usually when it has returned, in the tables of
  * its thread: its time and bytes by function, call site, communicator, file and peer. Call these
- * functions between thread_level_enter and thread_level_leave. Times are in ticks (toolkit/ticks.h).
+ * functions between thread_level_enter and thread_level_leave. Times are in ticks
+ * (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_CALL_H
 #define QMPI_TOOL_PROFILE_RECORD_CALL_H
