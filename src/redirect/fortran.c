@@ -157,7 +157,7 @@ static int find_init(const char *name)
     return -1;
 }
 
-/* Returns the wrapper of the tool on top, or NULL if there is none or it is not used. */
+/* Returns the wrapper of the tool on top, or NULL if there is no wrapper or it is not used. */
 static void *used_wrapper(const char *name)
 {
     const int number = qmpi_binding_function(name);
@@ -182,8 +182,8 @@ static void *redirectable_procedure(const struct qmpi_elf_loaded *object, const 
     return procedure && is_redirectable(object, name) ? procedure : NULL;
 }
 
-/* Returns the wrapper of the tool on top that the program is to call now, or NULL if there is none.
- */
+/* Returns the wrapper of the tool on top that the program is to call now, or NULL if there is no
+ * such wrapper. */
 static void *called_wrapper(const char *name)
 {
     if (!top || !is_ready(strstr(name, "_f08") ? F08 : PLAIN) ||
