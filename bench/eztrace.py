@@ -2,7 +2,7 @@
 """
 bench/run BUILD --eztrace: the cost of a call under `trace` and under EZTrace 2, compared with the
 same program without either, and the bytes that each of them writes for a call. EZTrace does not record
-MPI_Comm_rank, so the program calls MPI_Iprobe, and exchanges messages of 8 bytes.
+MPI_Comm_rank, so one program calls MPI_Iprobe, and another one exchanges messages of 8 bytes.
 """
 import ctypes.util
 import os
@@ -26,7 +26,7 @@ def libraries(build: Build) -> str:
 
 
 def reason_to_skip(build: Build) -> str:
-    """Returns why the two cannot be compared; empty if they can."""
+    """Returns why trace and EZTrace cannot be compared; empty if they can."""
     if build.mpi() == "abi":
         return "EZTrace cannot trace programs of the standard ABI"
     return "" if libraries(build) else f"EZTrace for {build.mpi()} is not installed ({PACKAGE})"

@@ -22,9 +22,9 @@ TIMEOUT = 120  # in seconds; a run takes one or two
 # takes two seconds, so longer loops cost little there.
 STEPPED_LENGTHS = (2, 4, 8)
 COLLECTED_LENGTHS = (1000, 3000, 7000)
-NOISE_LIMIT = 0.2
+NOISE_LIMIT = 0.2  # in instructions per call
 ATTEMPTS = 3  # maximum number of counts; another one is made if the noise of all before it was too high
-NOISE_LIMIT_IN_TIME = 3  # for functions whose instructions depend on the time of a call
+NOISE_LIMIT_IN_TIME = 3  # the same for tools whose instructions depend on the time of a call
 
 Environment = dict[str, str]
 
@@ -45,7 +45,8 @@ def output_of(command: list[str], environment: Environment) -> str:
 
 
 def has_cycle_counter() -> bool:
-    """Returns whether libqmpi reads the cycle counter instead of CLOCK_MONOTONIC (src/clock)."""
+    """Returns whether this machine is an x86-64 on which libqmpi reads the cycle counter instead of CLOCK_MONOTONIC:
+    the kernel considers the counter reliable, or does not tell (src/clock)."""
     try:
         with open("/sys/devices/system/clocksource/clocksource0/available_clocksource", encoding="ascii") as file:
             return platform.machine() == "x86_64" and "tsc" in file.read()
@@ -118,7 +119,7 @@ def count_starts(runs: list[tuple[list[str], Environment]]) -> list[int]:
 
 
 def total_in(path: str) -> int:
-    """Returns the sum in one of callgrind's files; 0 if it does not exist."""
+    """Returns the sum in one of callgrind's files; 0 if there is no file, or no sum in it."""
     try:
         with open(path, encoding="utf-8") as file:
             found = re.search(r"^(?:totals|summary): (\d+)", file.read(), re.MULTILINE)
@@ -128,8 +129,8 @@ def total_in(path: str) -> int:
 
 
 def count_calls(run: Run) -> tuple[float, float]:
-    """Returns the instructions per call, without start-up, and the noise. The best of a few
-    attempts is used, because occasional work of the MPI library may fall into some loops and not
+    """Returns the instructions per call, without start-up, and the noise. The attempt with the
+    least noise is used, because occasional work of the MPI library may fall into some loops and not
     into others."""
     short, middle, long = run.lengths()
     best = (0.0, math.inf)
@@ -152,8 +153,8 @@ def count_instructions(runs: list[Run]) -> list[tuple[float, float]]:
 def time_rounds(runs: list[tuple[list[str], Environment]], rounds: int) -> list[list[float]]:
     """
     Returns the number that each command prints, one for each round. All commands run once in each
-    round, so that figures of a round can be compared, because the speed of the machine changes more
-    slowly than that.
+    round. Figures of one round can be compared, because the speed of the machine usually changes
+    little within a round.
     """
     figures: list[list[float]] = [[] for _ in runs]
     for _ in range(rounds):
@@ -163,9 +164,10 @@ def time_rounds(runs: list[tuple[list[str], Environment]], rounds: int) -> list[
 
 
 def difference(upper: list[float], lower: list[float], divisor: float = 1.0) -> float:
-    """Returns the median over the rounds of the difference between `upper` and `lower`."""
+    """Returns the median over the rounds of the difference `upper` - `lower`, divided by `divisor`."""
     return median((a - b) / divisor for a, b in zip(upper, lower))
 
 
 def ratio(upper: list[float], lower: list[float]) -> float:
+    """Returns the median over the rounds of `upper` / `lower`."""
     return median(a / b for a, b in zip(upper, lower))

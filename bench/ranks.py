@@ -39,7 +39,7 @@ def launch(build: Build, ranks: int, environment: dict[str, str]) -> tuple[list[
 
 
 def run_job(build: Build, ranks: int, layer: str) -> dict:
-    """Returns the line that tools/finalize.c prints for the layer between two of its layers."""
+    """Returns the figures that tools/finalize.c prints for `layer`, which is between two layers of finalize.c."""
     stack = build.with_stack("finalize1", layer, "finalize1")
     stack["QMPI_TOOL_PATH"] += f":{build.folder / 'tools'}"
     launcher, environment = launch(build, ranks, stack)
@@ -68,7 +68,8 @@ def middle(runs: list[dict], *path: str) -> float:
 
 
 def row(ranks: int, runs: dict[str, list[dict]]) -> dict:
-    """Returns the medians of the runs. Memory is the difference from processes with a layer that does nothing."""
+    """Returns the medians of the runs. The memory before and after the merge is the difference from processes with a
+    layer that does nothing, whose own memory is `empty`."""
     measured = {"ranks": ranks, "runs": len(runs["profile"]),
                 "seconds": middle(runs["profile"], "seconds"),
                 "seconds_empty": middle(runs["empty"], "seconds"),

@@ -72,7 +72,7 @@ def start_up(result: dict) -> list[str]:
     kinds = result["figures"]
     lines = ["", "First MPI call (MPI_Initialized)"
              + (": instructions more than without libqmpi" if "instructions" in kinds else "")
-             + ("; microseconds: median (smallest to largest), and what it takes more"
+             + ("; microseconds: median (smallest to largest), and the difference from another line"
                 if "ns" in kinds else ""), ""]
     for entry in result["start_up"]:
         parts = [f"  {entry['name']:24}"]

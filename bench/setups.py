@@ -53,13 +53,13 @@ class Start:
 
     name: str
     environment: dict[str, str]
-    # The entry is compared with the earlier entry `than`, and the difference is divided by `more`. This is the number
-    # of layers that `than` has fewer, or 1 if the target is for the whole difference.
+    # The entry is compared with the earlier entry `than`, and the difference is divided by `more`: the number of layers
+    # that the entry has in addition to those of `than`, or 1 if the target is for the whole difference.
     more: int = 0
     than: str = ""
     target: float = 0  # for the difference after the division, in microseconds; 0: none
-    # The maximum number of instructions in the first call, minus those of the first entry; 0: no
-    # target. It is for MPICH, and is scaled to its functions and dependencies.
+    # The maximum number of instructions in the first call, minus those of the first entry; 0: no target. The number is
+    # for the MPICH of Debian 12; dependencies.scaled() adapts it to the libraries of the measured program.
     instructions: int = 0
 
 
@@ -69,7 +69,7 @@ class Question:
 
     name: str
     arguments: list[str]  # of ask_dlsym
-    target: float = 20  # additional nanoseconds with libqmpi; 0: none
+    target: float = 20  # for the additional nanoseconds with libqmpi; 0: none
 
 
 @dataclass
@@ -100,8 +100,8 @@ class RoundTrip:
 
     name: str
     environment: dict[str, str]
-    # The target: at most this many nanoseconds more than without libqmpi, plus the time of this number of readings of
-    # the clock. 0 means that there is no target.
+    # A round trip may take at most `target` nanoseconds more than without libqmpi, plus the time of `readings` readings
+    # of the clock. If `target` is 0, there is no such limit.
     target: float = 0
     readings: int = 0
     times: float = 0  # at most this multiple of the previous entry; 0: no target
@@ -189,7 +189,7 @@ def in_turn(one: str, other: str, count: int) -> list[str]:
 @functools.cache
 def abi_library() -> dict[str, str]:
     """Returns the variables by which programs of the standard ABI find the library that QMPI_TEST_ABI selects, as in
-    the tests. Returns none if it is not set."""
+    the tests. Returns no variables if QMPI_TEST_ABI is not set."""
     if not os.environ.get("QMPI_TEST_ABI"):
         return {}
     os.environ["QMPI_TEST_MPI"] = "abi"
@@ -198,8 +198,9 @@ def abi_library() -> dict[str, str]:
 
 
 def clean_environment(extra: dict[str, str]) -> dict[str, str]:
-    """Returns the environment of this process without variables that would change a measurement,
-    such as MALLOC_PERTURB_, which `meson test` sets and which makes malloc and free fill memory."""
+    """Returns the environment of this process without variables that would change a measurement, such as
+    MALLOC_PERTURB_, which `meson test` sets and which makes malloc and free fill memory. Adds the variables of
+    abi_library() and `extra`."""
     dropped = ("QMPI_", "LD_", "PMI_", "PMI2_", "PMIX_", "HYDRA_", "MPIR_", "MPICH_", "MALLOC_", "GLIBC_TUNABLES")
     passed = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     return {**passed, **abi_library(), **extra}
@@ -211,7 +212,8 @@ def rows(build: Build) -> list[Row]:
         return {k: build.with_stack(*above, *numbered(name, k), *lower) for k in HEIGHTS}
 
     kinds = ["pass", "observe", "pmpi_wrapper"] + (["mpich_once"] if build.mpi() == "mpich" else [])
-    conditions = ["@enabled=no", "@ranks=1-", "@functions=MPI_Barrier"]  # the rank is known after MPI_Init
+    # In MPI_Init, `@ranks=1-` switches a layer off, because the measured process has rank 0.
+    conditions = ["@enabled=no", "@ranks=1-", "@functions=MPI_Barrier"]
     left_out = [f"{kinds[k % len(kinds)]}{k + 1},{conditions[k % 3]}" for k in range(HEIGHTS[-1])]
 
     mpich = [
@@ -266,12 +268,13 @@ def checked_rows(build: Build) -> list[Row]:
 
 
 def asking(build: Build) -> dict[int, dict[str, str]]:
-    """Returns one layer that asks for the calling address this number of times in each call."""
+    """Returns, by number of questions, the environment with one layer that asks for the calling address so often in
+    each call."""
     return {1: build.with_tools("ask_once1"), 9: build.with_tools("ask_nine1")}
 
 
 def start_ups(build: Build) -> list[Start]:
-    """Each entry follows the one with which it is compared."""
+    """Returns the entries, each of them somewhere after the one with which it is compared (`than`)."""
     twice = build.with_stack(*["pmpi_wrapper1"] * 2)
     eight_times = build.with_stack(*["pmpi_wrapper1"] * 8)
     return [
@@ -320,7 +323,7 @@ def bundled(build: Build) -> list[Bundled]:
 
 
 def conversions(build: Build) -> list[Conversion]:
-    """In a build for the standard ABI, nothing is converted."""
+    """Returns the entries: none in a build for the standard ABI, in which nothing is converted."""
     if build.mpi() == "abi":
         return []
 
@@ -334,7 +337,8 @@ def conversions(build: Build) -> list[Conversion]:
 
 
 def round_trips(build: Build) -> list[RoundTrip]:
-    """The first entry is without libqmpi, and the others are compared with it."""
+    """Returns the entries. The first one is without libqmpi. The targets `target` compare with it, and the targets
+    `times` with the previous entry."""
     return [
         RoundTrip("no libqmpi", {}),
         RoundTrip("empty", build.with_tools("empty")),

@@ -3,7 +3,8 @@
 import measure
 import setups
 
-# Instructions that two readings by clock_gettime take more, if the machine has no cycle counter with a constant rate.
+# How many more instructions two readings take by clock_gettime than by the cycle counter. They are added to the targets
+# of tools that read the clock if libqmpi cannot use the counter.
 TWO_READINGS = 0 if measure.has_cycle_counter() else 50
 
 
@@ -16,7 +17,7 @@ def target(name: str, measured: float, wanted: float, unit: str, relation: str =
 def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
     """
     Returns names, measured values and targets for PMPI tools, which are compared with the same libraries without qmpi.
-    Tools that call PMPI_X cannot be chained without qmpi. They are compared with as many times the cost of one.
+    Tools that call PMPI_X cannot be chained without qmpi. k of them are compared with k times the cost of one.
     """
     def cells(key):
         return {int(k): cell["instructions_over_raw"] for k, cell in rows[key]["cells"].items()}
@@ -36,7 +37,8 @@ def over_wrappers(rows: dict) -> list[tuple[str, float, float]]:
 
 
 def over_pass(rows: dict) -> float:
-    """Returns the maximum cost per layer of an observer, compared with a QMPI layer that passes calls on."""
+    """Returns how many instructions an observer takes more than a QMPI layer that passes calls on: the maximum over the
+    heights of the stack."""
     observed, passed = rows[setups.OBSERVER]["cells"], rows[setups.NEXT]["cells"]
     return max((observed[k]["instructions_over_raw"] - passed[k]["instructions_over_raw"]) / int(k)
                for k in observed)
@@ -81,7 +83,8 @@ def in_instructions(result: dict) -> list[dict]:
             ("first layer of MPICH's variant, over raw", over_raw(setups.MPICH, "1"), 29),
             ("each further layer of MPICH's variant", rows[setups.MPICH]["each_further"][unit],
              8),
-            # These layers may cost 5 instructions more than the same layers of QMPI, which cost 23, 2 and 25.
+            # These layers may cost 5 instructions more than QMPI layers, of which the first costs 23, each further
+            # one 2, and the first two together 25.
             ("the same, a tool that is listed once", over_raw(setups.MPICH_ONCE, "1"), 28),
             ("the same, each further", rows[setups.MPICH_ONCE]["each_further"][unit], 7),
             ("a QMPI layer and one of MPICH's variant, over raw",

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Debian has no package with qemu-plugin.h. */
+/* These are the declarations of qemu-plugin.h, for which Debian has no package. */
 typedef uint64_t qemu_plugin_id_t;
 struct qemu_plugin_tb;
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t,

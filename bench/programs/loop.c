@@ -25,7 +25,7 @@ __attribute__((noinline)) static int call_loop(long calls)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         sum += rank;
     }
-    return sum; /* the rank of a singleton is 0 */
+    return sum; /* 0, the rank of a singleton; any other sum makes the program fail */
 }
 
 /* Checks the results once, because the loops do not. */

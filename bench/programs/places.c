@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * places count CALLS…: like `loop count`, but each of the calls in call_loop() is four calls of
- * MPI_Comm_rank at two places. They follow each other as A B A B, so that each place is always
- * reached from the other one. With BENCH_TURNS, they follow as A A B B, so that each place is
+ * places count CALLS…: like `loop count`, but each iteration of call_loop() makes four calls of
+ * MPI_Comm_rank, at two places A and B. Their order is A B A B, so that each place is always
+ * reached from the other one. With BENCH_TURNS, the order is A A B B, so that each place is
  * reached from itself and from the other one in turn.
  */
 #include "time_loops.h"
@@ -41,7 +41,7 @@ __attribute__((noinline)) static int call_loop(long calls)
         sum += ask_there();
 #endif
     }
-    return sum; /* a singleton's rank is 0 */
+    return sum; /* 0, the rank of a singleton; any other sum makes the program fail */
 }
 
 int main(int argc, char **argv)

@@ -11,9 +11,9 @@
 int time_loops(int (*loop)(long calls), long calls, long loops);
 
 /*
- * Runs `loop` with 1 call first, and then with each of `count` numbers of calls, whose instructions
- * count_steps counts. Returns 0 if each `loop` returned 0, as it must; otherwise, or if a number is
- * not positive, 1.
+ * Runs `loop` with 1 call first, and then with each of the `count` numbers in `calls`. count_steps
+ * counts the instructions of the latter runs. Returns 0 if each `loop` returned 0, as it must;
+ * otherwise, or if a number is not positive, 1.
  */
 int count_loops(int (*loop)(long calls), int count, char *const *calls);
 

@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static int upper; /* the lowest tool_id; layers are initialized from the bottom up */
+static int upper; /* the tool_id of the upper layer, which is initialized last */
 static double begin, plain, memory_before;
 
 static double now(void)

@@ -12,9 +12,11 @@
 /* Prepares the checks. */
 void context_start(const struct qmpi_validate_host *host);
 
-/* Returns the context with which the function `number` is observed. This is `context` if it is the
- * context of a layer, and the right context otherwise. If it is not known which layer makes the
- * call, the process ends. `context` may be any value. */
+/* Returns the context with which the function `number` is observed. This is `context` if it is a
+ * context from below a layer's nodes or a layer's own one (QMPI_CHECK_BELOW, QMPI_CHECK_OWN); the
+ * observer then reports it if it belongs to another layer or function. Otherwise, the context is
+ * reported here, and the right one is returned, or the process ends if it is not known which layer
+ * makes the call or the right context. `context` may be any value. */
 QMPI_Context context_check(QMPI_Context context, int number);
 
 /* Returns the context with which a layer should call the next function, or NULL if this MPI lacks

@@ -152,8 +152,8 @@ static const struct use *use_of(const QMPIX_Function *function)
             parameter->size > HANDLE_MAX ||
             QMPIX_Function_get_parameter_traits(function, i, &traits) != MPI_SUCCESS)
             continue;
-        /* Other handles are inputs that the function may change, such as the requests of
-         * MPI_Waitall. */
+        /* Handles that are no outputs are inputs that the function may change, such as the
+         * requests of MPI_Waitall. */
         const bool is_new = traits.direction == QMPIX_DIRECTION_OUT;
         const bool is_created = is_new && is_creator(function, parameter->kind);
         found.arguments[found.count].index = i;

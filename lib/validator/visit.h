@@ -3,7 +3,7 @@
  * Visits: the calls of layers that are in progress. Each thread has a stack of them. A visit begins
  * when a layer receives a call, and ends when the layer returns. The memory of visits is never
  * freed. A visit whose call was left by longjmp or an exception is recognized by its place on the
- * call stack, and a pointer to a visit that has ended by its serial number.
+ * call stack. A pointer to a visit that has ended is recognized by the serial number of the visit.
  */
 #ifndef VALIDATOR_VISIT_H
 #define VALIDATOR_VISIT_H

@@ -78,7 +78,8 @@ def through_function(function: Function) -> str:
 
 
 def fixed_function(function: Function, place: int) -> str:
-    """Like through_function, but with a row at a fixed address."""
+    """Like through_function, but for the layer with `place` layers below it. The row of its nodes has a fixed address,
+    so that the tool_id is not looked up."""
     return (
         f"{attribute(function)}{function.result} mpich_fixed_{place}_{function.name}"
         f"({signature(function)})\n"

@@ -23,9 +23,10 @@ enum {
 };
 
 /* Sets the identity of layer `tool_id` (0: the measurement of the clocks). Layers of different
- * processes are the same if they have equal identities, and their order is the same (see
- * qmpi_job_number_layers). A layer without an identity is left out. Messages use `name`; NULL: they
- * do not list the layer. The strings are copied. Called while the stack is built. */
+ * processes count as the same layer if they have equal identities. If two processes have such
+ * layers in different orders, some of these layers count as different (see qmpi_job_number_layers).
+ * A layer without an identity is left out. Messages use `name`; NULL: they do not list the layer.
+ * The strings are copied. Called while the stack is built. */
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
 
 /* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints
@@ -90,7 +91,8 @@ void qmpi_statements_exchange(const char *text, int rank, int size, double patie
                               const int *places, struct qmpi_statements *result);
 
 /* The tag of these messages, the largest one that the standard guarantees. No process that takes
- * part has returned from the call, so the program does not use the tag at the same time. */
+ * part has returned from MPI_Init, or from the call that made the communicator, so the program does
+ * not use the tag at the same time. */
 enum { QMPI_JOB_TAG = 32767 };
 
 /* Returns the time in seconds, for deadlines. */

@@ -53,7 +53,7 @@ static struct qmpi_mpit_slot *take_new_slot(void)
 
 struct qmpi_mpit_slot *qmpi_mpit_slot_take(void)
 {
-    /* Freed slots are reused only after this many slots have been taken from the range, or when no
+    /* Freed slots are reused only after REST slots have been taken from the range, or when no
      * new slot can be made. If they were reused at once, a program that uses one handle at a time
      * would always get the same slot, and its freed handles would look valid. */
     enum { REST = 64 };

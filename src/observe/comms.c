@@ -67,8 +67,8 @@ QMPI_LOCK(processes_lock);
  * handle has received it from MPI after the old one was freed, so it finds the new number. */
 static unsigned generation = 1;
 
-/* The result of the last query of this thread. While `changing` is set, the other members are
- * neither read nor changed: only a signal handler in the same thread could do so. */
+/* The result of the last query of this thread. A signal handler that finds `changing` set has
+ * interrupted a change of the other members, and neither reads nor changes them. */
 static _Thread_local struct {
     volatile sig_atomic_t changing;
     MPI_Comm comm;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that replace those of the C library for PMPI tools: dlsym and dlopen, which libqmpi
- * also exports for the program (pmpi.h declares the rest of dlopen), getenv and environ, and the
- * registration of exit handlers.
+ * also exports for the program (pmpi.h declares the functions that the exported dlopen
+ * calls), getenv and environ, and the registration of exit handlers.
  */
 #ifndef QMPI_PMPI_INTERPOSE_H
 #define QMPI_PMPI_INTERPOSE_H

@@ -6,8 +6,9 @@
 #include <string.h>
 
 /*
- * Names without `.so` and what follows it, sorted by strcmp: the C library, as in gnu/lib-names.h,
- * and a loader; the libraries of GCC, LLVM and other compilers; device drivers.
+ * Names without `.so` and what follows it, sorted by strcmp. They are the names of the C library
+ * (as in gnu/lib-names.h) and of a loader, of the libraries of GCC, LLVM and other compilers, and
+ * of device drivers.
  */
 static const char *const names[] = {"ld64",
                                     "libBrokenLocale",

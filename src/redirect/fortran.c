@@ -157,16 +157,16 @@ static int find_init(const char *name)
     return -1;
 }
 
-/* Returns the wrapper of the tool on top, or NULL if there is none or it is not used. */
+/* Returns the wrapper of the tool on top, or NULL if there is no wrapper or it is not used. */
 static void *used_wrapper(const char *name)
 {
     const int number = qmpi_binding_function(name);
     return top && number >= 0 && !wrappers.unused[number] ? qmpi_layer_group_find(top, name) : NULL;
 }
 
-/* Returns whether the program may call wrappers of a module: it has called the wrapper for
- * initialization of the tool on top for this module or, if there is none, that for the other
- * module. Also returns true if the tool has neither. */
+/* Returns whether the program may call wrappers of a module: it has called the top
+ * tool's wrapper for initialization in this module. If the tool has none for this module, the one
+ * for the other module counts. If the tool has neither, returns true. */
 static bool is_ready(enum module module)
 {
     const enum module other = module == PLAIN ? F08 : PLAIN;
@@ -182,8 +182,8 @@ static void *redirectable_procedure(const struct qmpi_elf_loaded *object, const 
     return procedure && is_redirectable(object, name) ? procedure : NULL;
 }
 
-/* Returns the wrapper of the tool on top that the program is to call now, or NULL if there is none.
- */
+/* Returns the wrapper of the tool on top that the program is to call now, or NULL if there is no
+ * such wrapper. */
 static void *called_wrapper(const char *name)
 {
     if (!top || !is_ready(strstr(name, "_f08") ? F08 : PLAIN) ||

@@ -49,7 +49,7 @@ struct qmpi_frame_tables {
     bool signs_ra;       /* instructions may tell that saved return addresses are signed */
     unsigned scale;      /* the number of the pseudo register that contains the number of words in a
                             scalable vector; 0: there is none */
-    uint64_t scale_value; /* this number of words */
+    uint64_t scale_value; /* the number of words that this register contains */
 };
 
 /* Bytes that are to be read. */

@@ -2,8 +2,8 @@
 /*
  * libqmpi starts this program when it has created a directory of library copies. The cleanup
  * program waits until the process with libqmpi has ended in any way, and then removes the
- * directory. When it starts, it also removes directories that remain because both programs were
- * killed.
+ * directory. When it starts, it also removes directories of earlier runs in which the process and
+ * its cleanup program were both killed.
  *
  *     qmpi-helper cleanup FOLDER DEVICE INODE
  *

@@ -39,9 +39,8 @@ def build_of(name):
 
 
 def abi_library(implementation):
-    """Returns the library of MPICH or of Open MPI that has the standard ABI. The linker's folder
-    for this build may have only one of the two; the folder of the MPI library file itself may have
-    both."""
+    """Returns the library of MPICH or of Open MPI that has the standard ABI. Searches the folder of the
+    MPI library file itself, which may have both, whereas the linker's folder for this build may have only one."""
     for path in sorted(mpi_in_use.LINKED.resolve().parent.glob("libmpi_abi*.so*")):
         if mpi_in_use.implementation_of(path) == implementation:
             return path.resolve()

@@ -193,7 +193,8 @@ class Job:
         raise AssertionError(f"{there.__doc__ or 'it'} is not there after {timeout} s: {self.describe()}")
 
     def describe(self):
-        parts = [f"{' '.join(self.command)[:2000]}\nlauncher, which ended with {self.process.poll()}:\n"
+        parts = [f"{' '.join(self.command)[:2000]}\n"
+                 f"launcher, exit status {self.process.poll()} (None: still running):\n"
                  f"{self.launcher_output.decode(errors='replace')[:8000]}"]
         for number, rank in sorted(self.ranks.items()):
             parts.append(f"rank {number}, process {rank.pid}: {rank.returncode}"

@@ -109,6 +109,7 @@ def test_layers_that_a_file_lists_are_named_with_their_lines(tmp_path):
 
 
 def test_a_tool_that_communicates_must_be_active_on_all_ranks():
+    """A condition by rank is refused, even if all ranks of the job satisfy it."""
     stack = "service,communicates=yes,@ranks=0"
     result = run(stack)
     assert result.returncode == 2 and "must be active on all ranks" in result.messages[0]

@@ -31,7 +31,7 @@ def transfers_of(call):
     for text in call["transfers"].split(",") if call["transfers"] != "-" else []:
         _, world, _, number = text.lstrip("*<>").split("/")
         world = int(world) if world.isdigit() else None
-        if text[0] == "*":  # MPI_NO_OP sends nothing
+        if text[0] == "*":  # MPI_NO_OP: a message of 0 bytes is also counted, as sent
             yield True, world, 0
         yield text.startswith(">"), world, int(number)
 

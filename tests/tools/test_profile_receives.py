@@ -21,7 +21,8 @@ CAME = {
     "switched": 40, "completed_while_off": 0, "isendrecv": 0,
 }
 # The number of receives that are posted and whose completion is not seen: one each in `freed`, `completed_unseen` and
-# `completed_while_off`. A receive by MPI_Isendrecv is not included.
+# `completed_while_off`. (`completed_unseen` also has a receive of 3 bytes whose completion is seen.) A receive by
+# MPI_Isendrecv is not included.
 UNFINISHED = 3
 POSTING = ("MPI_Irecv", "MPI_Imrecv", "MPI_Start", "MPI_Startall", "MPI_Isendrecv")
 

@@ -64,7 +64,7 @@ def phases(folder):
 
 
 def test_each_phase_of_a_program_has_its_efficiency(tmp_path):
-    """Only one of a few runs must agree, because the machine may be busy."""
+    """It is enough that one of five runs agrees, because the machine may be busy."""
     wanted = [1, 1, 1, 0.5, 0.5, 1, 0, 0]
     for _ in range(5):
         result = phases(tmp_path)

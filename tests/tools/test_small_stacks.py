@@ -7,7 +7,8 @@ import pytest
 from support import ASAN, BUILD, BUNDLED_TOOLS, OPEN_MPI, run_mpi
 
 SMALL_STACK = BUILD / "tests" / "tools" / "programs" / "tools_small_stack"
-# The minimum stack size with which these calls work without tools. The program takes more if the C library demands more.
+# The minimum stack size with which the calls of the program work without tools. The program uses a larger stack if the
+# C library demands it.
 KILOBYTES = 64 if OPEN_MPI else 16
 
 pytestmark = pytest.mark.skipif(bool(ASAN), reason="sanitizers need more stack")

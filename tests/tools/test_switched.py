@@ -196,7 +196,7 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
 
 
 @needs_sessions
-def test_without_output_files_messages_name_the_rank_and_the_file_of_its_data(tmp_path):
+def test_without_the_option_output_messages_name_the_rank_and_a_file_with_its_data(tmp_path):
     result = run_steps("session_init", "session_init=1", "session_finalize", "session_finalize=1",
                        cwd=tmp_path, ranks=1, tools="count:profile")
     assert result.returncode == 0 and names(tmp_path) == ["qmpi-profile.0.json"]
@@ -269,7 +269,7 @@ def test_in_a_session_nobody_waits_before_collectives_if_a_rank_does_not_have_th
 # ---- Calls that are left by a jump ---------------------------------------------------------------
 
 
-def test_time_in_mpi_goes_on_after_a_call_that_an_error_handler_left(tmp_path):
+def test_later_calls_are_timed_after_an_error_handler_has_jumped_out_of_a_call(tmp_path):
     result = profile(tmp_path, "init", "jump", "finalize", ranks=1, options=":slow,ms=200")
     assert functions(result)["MPI_Barrier"]["calls"] == 1
     assert functions(result)["MPI_Barrier"]["time"]["sum"] >= 0.2 * SLOWER

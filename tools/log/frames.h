@@ -3,8 +3,8 @@
  * A frame represents a call in progress. It lasts from the `before` callback to the `after`
  * callback and holds as much of the line as is known when the call begins. Signal handlers, the
  * code that runs at the end of the process, and the thread that looks for stuck calls read the
- * frames of other threads. Therefore, a frame is never freed but only reused, and by its turn, a
- * reader finds out whether the text that it read belongs to a single call. The frames of a thread
+ * frames of other threads. Therefore, a frame is never freed but only reused. Its member `turn`
+ * tells a reader whether the text that it read belongs to a single call. The frames of a thread
  * that ends are passed on to the next new thread.
  *
  * Except for frames_start, frames_threads, frames_next and frames_read, these functions may only be

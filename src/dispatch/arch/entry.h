@@ -14,7 +14,7 @@
  *   SAMES_END        ends a file that consists of SAME lines
  *   THUNKS           begins the code that thunks call
  *   THUNK name, n, arguments
- *                    thunk_call_MPI_X, which has this many arguments: calls the function of a node,
+ *                    thunk_call_MPI_X, with `arguments` arguments: calls the function of a node,
  *                    with the node in front of these arguments; a thunk (see pmpi/thunk.h) passes
  *                    the node in a register
  *   THUNK_VARIADIC   the same for a variadic function

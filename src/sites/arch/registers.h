@@ -23,7 +23,8 @@
  *       false if they cannot express the places. The others return the places in a frame, which
  *       lies between `bottom` (the register to which the rule adds its offset) and `cfa`.
  *       qmpi_registers_fp_place returns 0 if the function leaves the frame pointer in its register.
- *       It is not called with QMPI_SAVED_AT_FP, which represents QMPI_FP_AT_FP.
+ *       QMPI_SAVED_AT_FP is the value of the bits that represents QMPI_FP_AT_FP (frame_table.h).
+ *       qmpi_registers_fp_place is never called with this value.
  *   QMPI_SAVED_FRAME_POINTER()
  *       Where the function that contains this macro has saved the frame pointer of its caller.
  *   qmpi_registers_strip(address)

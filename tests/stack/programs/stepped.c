@@ -137,9 +137,9 @@ static const struct call {
              {"MPI_Get_processor_name", get_name}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* With `jumps`, two calls are left: MPI_Wtime at any instruction, and MPI_Comm_size only before it
- * has reached a layer. The same function then makes the call again, so that the new frame has the
- * address of the frame that was left. */
+/* With `jumps`, the handler jumps out of two calls: out of MPI_Wtime at any instruction, and out of
+ * MPI_Comm_size only before the call has reached a layer. The same function then makes the call
+ * again, so that the new frame has the address of the frame that was left. */
 static const struct call left = {"MPI_Wtime", get_time};
 enum { ANYWHERE = 1 << 20, BEFORE_LAYERS = 25 }; /* numbers of instructions */
 

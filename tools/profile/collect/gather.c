@@ -18,7 +18,7 @@
 /* The facts about all ranks that the first one prints at the end. */
 struct notice {
     unsigned long long on;        /* the number of ranks on which the layer has been switched on */
-    unsigned long long lost;      /* the data of at least this number of ranks is missing */
+    unsigned long long lost;      /* the least number of ranks whose data is missing */
     unsigned long long unmatched; /* the number of ends of regions that were not open */
     int unmatched_rank;           /* the lowest rank with such an end */
     char unmatched_name[128];     /* the region of the first such end on this rank */
@@ -167,8 +167,9 @@ QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
     if (reports)
         print_notice(layer, &notice);
     if (reports && result) {
-        /* If output= contains %r, the checkpoint may have the same name as the result. It is
-         * removed first, so that the result is not. */
+        /* If output= contains %r, the checkpoint may have the same name as the result. Therefore,
+         * the checkpoint is removed before the result is written. Otherwise, finish_gather would
+         * remove the result. */
         save_remove_checkpoint(layer);
         save_job_result(layer, result);
         result = NULL;

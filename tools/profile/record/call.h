@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This counts a call that has returned, in the tables of its thread: its time and bytes by
- * function, call site, communicator, file and peer. Call these functions between thread_level_enter
- * and thread_level_leave. Times are in ticks (toolkit/ticks.h).
+ * Describes a call when it begins, and counts it, usually when it has returned, in the tables of
+ * its thread: its time and bytes by function, call site, communicator, file and peer. Call these
+ * functions between thread_level_enter and thread_level_leave. Times are in ticks
+ * (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_CALL_H
 #define QMPI_TOOL_PROFILE_RECORD_CALL_H

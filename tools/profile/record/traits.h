@@ -79,10 +79,12 @@ struct traits {
     signed char created; /* a pointer to the communicator that a blocking call creates */
     signed char file;
     struct traits_awaited awaited;
-    signed char flag;   /* for a function that polls: tells whether something has come */
-    signed char source; /* for RECEIVES_POSTS, unless sends_too: the rank of the sender */
-    /* For RECEIVES_POSTS and RECEIVES_MAKES: the rank of the sender, and the tag. They are -1 for a
-     * message that was matched before. */
+    signed char flag; /* for a function that polls: tells whether something has come */
+    /* For RECEIVES_POSTS, unless sends_too: the rank of the sender, which tells whether the call
+     * awaits a message (see find_amount). */
+    signed char source;
+    /* For RECEIVES_POSTS and RECEIVES_MAKES: the rank of the sender, and the tag, for the list of
+     * receives (receives.h). They are -1 for a message that was matched before. */
     signed char receive_source, receive_tag;
 };
 

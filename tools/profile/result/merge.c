@@ -599,7 +599,7 @@ bool profile_merge(struct profile_result *into, struct profile_result *from)
 
 /* ---- Whether files belong to one run --------------------------------------------------------- */
 
-/* The processes of one run begin within this many seconds: they start one after the other, and
+/* The processes of one run begin within APART seconds: they start one after the other, and
  * clocks differ. */
 enum { APART = 60 };
 

@@ -46,10 +46,10 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
  * source code of only one of them is known. */
 int merge_compare_callsites(const void *mine, const void *its);
 
-/* The lists of an element by rank. A side with a single rank has no lists; its calls are used
- * instead. */
+/* An element on one side, with its lists by rank. If the side has a single rank, `calls` is read
+ * instead of the lists. */
 struct merge_listed {
-    struct profile_by_rank *by_rank, *callers; /* NULL: the element is missing */
+    struct profile_by_rank *by_rank, *callers; /* NULL: this side lacks the element */
     const struct profile_calls *calls;
 };
 
@@ -59,14 +59,14 @@ bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
 void merge_ranks(struct merge_listed mine, struct merge_listed its,
                  const struct merge_sides *sides);
 
-/* The same for the callers alone; by_rank is not used. */
+/* The same for the callers alone; by_rank is not used, and may be NULL. */
 bool merge_prepare_callers(struct merge_listed mine, struct merge_listed its,
                            const struct merge_sides *sides);
 void merge_callers(struct merge_listed mine, struct merge_listed its,
                    const struct merge_sides *sides);
 
-/* The same for the waits of a call site. `its` does not change. If the call site is missing, it is
- * NULL in the first function and empty in the second one. */
+/* The same for the waits of a call site. `its` does not change. If that side lacks the call
+ * site, `its` is NULL for merge_prepare_waits and empty for merge_waits. */
 bool merge_prepare_waits(struct profile_waits *mine, const struct profile_waits *its);
 void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bool every_rank);
 

@@ -78,8 +78,8 @@ bool profile_text_write(const struct profile_result *result, const char *path, i
 
 bool profile_json_print(FILE *stream, const struct profile_result *result);
 
-/* Does the same with this number of significant digits, so that the times of a result that is read
- * from such a document are only approximate. */
+/* Does the same with `digits` significant digits for times, so that the times of a result that is
+ * read from such a document are only approximate. */
 bool profile_json_print_rounded(FILE *stream, const struct profile_result *result, int digits);
 
 bool profile_json_write(const struct profile_result *result, const char *path, char **problem);

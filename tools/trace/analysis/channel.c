@@ -112,7 +112,7 @@ struct trace_channel_order {
     struct qmpi_table postings;  /* request -> struct posting * */
     struct qmpi_table channels;  /* values are struct channel * */
     struct qmpi_table wildcards; /* communicator, peer and tag -> struct posting_list * */
-    size_t crowded;              /* at this number of channels and lists, idle ones are forgotten */
+    size_t crowded; /* the number of channels and lists at which idle ones are forgotten */
     uint64_t next_index, completions;
     /* For each completion that was not asked for yet, this is the result `later` of
      * trace_channel_order_find, or NOT_SETTLED. It is a ring buffer whose capacity is a power of

@@ -106,7 +106,7 @@ static const struct trace_process *process_of_end(const struct checking *checkin
  * has this size. If so, the order is probably wrong. */
 static bool is_overtaken(const struct checking *checking, uint64_t message, uint64_t bytes)
 {
-    /* Compares this many messages. The messages of a channel have consecutive numbers. */
+    /* NEIGHBOURS messages are compared. The messages of a channel have consecutive numbers. */
     enum { NEIGHBOURS = 64 };
     for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
         const struct message_end *next = qmpi_table_get(&checking->messages, message + i);

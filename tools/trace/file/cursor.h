@@ -11,7 +11,7 @@ struct trace_cursor_selection {
     /* Indexed by process: whether it is selected; NULL if all are. */
     const unsigned char *processes;
     bool has_begin, has_end;
-    int64_t begin, end; /* nanoseconds since `base`; both times are included */
+    int64_t begin, end; /* nanoseconds since `base` of the trace, inclusive */
 };
 
 /*

@@ -377,7 +377,7 @@ void trace_archive_abandon(struct trace_archive *archive)
     archive->files = NULL;
 }
 
-/* Returns whether the file of a thread may grow by this number of bytes within the limit of `ulimit
+/* Returns whether the file of a thread may grow by `bytes` bytes within the limit of `ulimit
  * -f`. */
 static bool may_grow(const char *directory, uint64_t location, uint64_t bytes)
 {

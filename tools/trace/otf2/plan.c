@@ -653,7 +653,8 @@ static void free_frames(struct trace_plan *plan)
 static void find_times(struct trace_plan *plan)
 {
     bool is_first = true;
-    unsigned rank = 0; /* unknown ranks are last */
+    /* The lowest rank so far. As unsigned numbers, unknown ranks are the highest. */
+    unsigned rank = 0;
     for (size_t i = 0; i < plan->part_count; i++) {
         const struct trace_part *part = &plan->parts[i];
         if (!part->process)

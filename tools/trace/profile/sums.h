@@ -73,7 +73,7 @@ struct trace_sums_pair {
 
 void trace_sums_add(struct trace_sums_calls *sums, uint64_t time, uint64_t sent, uint64_t received);
 
-/* Returns the bin of a number in a histogram with this number of bins: see profile_function. */
+/* Returns the bin of a number in a histogram with `bins` bins: see profile_function. */
 unsigned trace_sums_bin(uint64_t number, unsigned bins);
 
 /* Sets the figures of one rank. `tick` is the length of a tick in seconds. */

@@ -76,8 +76,9 @@ void record_definitions_write(struct layer *layer, struct trace_bytes *out);
 
 /* ---- Communicators, windows and files -------------------------------------------------------- */
 
-/* The ranks of all processes can be determined between objects_begin and objects_end. `session` is
- * the session that MPI begins with, or MPI_SESSION_NULL for MPI_Init. */
+/* objects_begin determines the rank of this process and the number of processes. From this call to
+ * objects_end, the world ranks of the members of communicators can be determined. `session` is the
+ * session that MPI begins with, or MPI_SESSION_NULL for MPI_Init. */
 void objects_begin(struct layer *layer, MPI_Session session);
 void objects_end(struct layer *layer);
 
@@ -106,9 +107,9 @@ uint32_t objects_create_comm_at(struct recorder *recorder, const QMPIX_Call *cal
 void objects_name_comm(struct recorder *recorder, const QMPIX_Call *call);
 void objects_name_window(struct recorder *recorder, const QMPIX_Call *call);
 
-/* These functions are called before and after a call that frees the object whose handle argument 0
- * points to; see toolkit/handles.h. The second function returns the index of the object if it was
- * freed, and TRACE_NONE otherwise. */
+/* These functions are called before and after a call that frees the object to whose handle
+ * argument 0 points; see toolkit/handles.h. The second function returns the index of the object if
+ * it was freed, and TRACE_NONE otherwise. */
 void objects_begin_free(struct recorder *recorder, const QMPIX_Call *call, const QMPIX_Word *word,
                         enum layer_object_kind kind);
 uint32_t objects_end_free(struct recorder *recorder, const QMPIX_Word *word, bool has_succeeded);
