@@ -45,8 +45,10 @@ def output_of(command: list[str], environment: Environment) -> str:
 
 
 def has_cycle_counter() -> bool:
-    """Returns whether this machine is an x86-64 on which libqmpi reads the cycle counter instead of CLOCK_MONOTONIC:
-    the kernel considers the counter reliable, or does not tell (src/clock)."""
+    """Returns whether libqmpi reads the processor's counter on this machine instead of CLOCK_MONOTONIC: always on
+    aarch64, and on x86-64 if the kernel considers the cycle counter reliable, or does not tell (src/clock)."""
+    if platform.machine() == "aarch64":
+        return True
     try:
         with open("/sys/devices/system/clocksource/clocksource0/available_clocksource", encoding="ascii") as file:
             return platform.machine() == "x86_64" and "tsc" in file.read()
