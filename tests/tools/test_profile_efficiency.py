@@ -7,10 +7,14 @@ import subprocess
 from collections import defaultdict
 
 import pytest
+from mpi_in_use import EMULATED
 from profile_support import JSON, load, logged, names, profile, run_steps
 from support import BUILD, LIBQMPI, QMPI, clean_environment
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
+
+# An emulator translates code before its first execution, also between the clock readings of the two tools.
+TOLERANCE = 0.03 if EMULATED else 0.01
 
 HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
 
@@ -72,10 +76,10 @@ def test_efficiency_equals_the_one_that_follows_from_the_lines_of_log(tmp_path):
     for number in range(5):
         (tmp_path / str(number)).mkdir()
         both = run_logged(tmp_path / str(number))
-        if all(found == pytest.approx(wanted, rel=0.01) for found, wanted in both):
+        if all(found == pytest.approx(wanted, rel=TOLERANCE) for found, wanted in both):
             break
     for found, wanted in both:
-        assert found == pytest.approx(wanted, rel=0.01)
+        assert found == pytest.approx(wanted, rel=TOLERANCE)
         assert 0.3 < wanted["parallel"] < 0.9  # otherwise, the test would not be meaningful
 
 

@@ -78,6 +78,7 @@ def test_ranks_that_share_a_processor_are_found(tmp_path, case):
     until(check)
 
 
+@NOT_EMULATED
 def test_many_short_waits_are_found(tmp_path):
     until(check_planted, tmp_path, PROGRAMS / "tools_planted", "planted.c", "sender_often", "late-sender", 1)
 
