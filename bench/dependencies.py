@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Scales the targets for the instructions of the first MPI call to the libraries of a program. In this call, libqmpi
-searches the names of each library up to the first one of MPI, by which it finds the MPI library, and examines the MPI
-functions of this library. The targets are for the MPI library of Debian 12."""
+searches the table of names of each library for the first `MPI`, in order to find the MPI library, and examines the MPI
+functions of the MPI library. The unscaled targets are for the MPI library of Debian 12."""
 import re
 import subprocess
 
-FUNCTIONS = 619  # of MPI, in the library for which the targets are
-BYTES = 109_000  # of names that libqmpi searches in a program that uses the MPI library of Debian 12
+FUNCTIONS = 619  # number of MPI functions in the MPI library of Debian 12
+BYTES = 109_000  # number of bytes that libqmpi searches in the tables of names if a program uses that library
 INSTRUCTIONS_PER_BYTE = 0.25  # for each byte of names beyond BYTES
 
 
@@ -30,7 +30,7 @@ def functions_in(library: str) -> int:
 
 
 def scaled(wanted: int, program: str, mpi_library: str) -> int:
-    """Returns the target for a number of instructions, for the libraries of this program."""
+    """Returns the target `wanted`, in instructions, raised for the libraries of a program. It is never lowered."""
     libraries = re.findall(r"(/\S+) \(", output_of("ldd", program))
     further = max(0, sum(map(names_before_mpi, libraries)) - BYTES)
     return round(wanted * max(1, functions_in(mpi_library) / FUNCTIONS) + further * INSTRUCTIONS_PER_BYTE)

@@ -24,7 +24,7 @@ STEPPED_LENGTHS = (2, 4, 8)
 COLLECTED_LENGTHS = (1000, 3000, 7000)
 NOISE_LIMIT = 0.2  # in instructions per call
 ATTEMPTS = 3  # maximum number of counts; another one is made if the noise of all before it was too high
-NOISE_LIMIT_IN_TIME = 3  # the same for tools whose instructions depend on the time of a call
+NOISE_LIMIT_IN_TIME = 3  # in instructions per call, for tools whose instructions depend on the duration of a call
 
 Environment = dict[str, str]
 
@@ -66,8 +66,8 @@ class Run:
 
     command: list[str]
     environment: Environment
-    # The program that counts by single steps. None: callgrind counts, and the result is an average
-    # over many calls, because the instructions of a call depend on its time.
+    # The program that counts by single steps, or None. If the instructions of a call depend on its
+    # duration, an average over many calls is needed, and callgrind counts instead.
     stepper: str | None
 
     def lengths(self) -> tuple[int, int, int]:
@@ -90,7 +90,7 @@ def collected_by_callgrind(run: Run) -> list[int]:
         output_of(["valgrind", "--tool=callgrind", "--toggle-collect=call_loop",
                    "--dump-after=call_loop", f"--callgrind-out-file={out}", *run.command, "count",
                    *map(str, run.lengths())], run.environment)
-        # The first file is that of the call before the loops.
+        # The first file is for the single call that count_loops makes before the loops.
         return [total_in(f"{out}.{place}") for place in range(2, 2 + len(run.lengths()))]
 
 

@@ -68,8 +68,8 @@ def middle(runs: list[dict], *path: str) -> float:
 
 
 def row(ranks: int, runs: dict[str, list[dict]]) -> dict:
-    """Returns the medians of the runs. The memory before and after the merge is the difference from processes with a
-    layer that does nothing, whose own memory is `empty`."""
+    """Returns the medians of the runs. `empty` is the memory of a process with a layer that does nothing; `before` and
+    `after` are what profile adds to this memory before and after the merge."""
     measured = {"ranks": ranks, "runs": len(runs["profile"]),
                 "seconds": middle(runs["profile"], "seconds"),
                 "seconds_empty": middle(runs["empty"], "seconds"),

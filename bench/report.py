@@ -143,8 +143,8 @@ def text(result: dict) -> str:
     if result["conversions"]:
         lines += conversions(result)
     if result["places"]:
-        lines += ["", "A call that follows another call site than the last call of its own site did, over one that does not, "
-                  f"under `profile`: {further(result['places'])} instructions"]
+        lines += ["", "Under `profile`, a call that follows another call site than the last call of its own site did, "
+                  f"compared with a call that follows the same one: {further(result['places'])} instructions"]
     if result["round_trips"]:
         lines += round_trips(result)
     if result["start_up"]:

@@ -140,7 +140,7 @@ class Build:
         return re.search(r'QMPI_MPI "(\w+)"', header)[1]
 
     def implementation(self) -> str:
-        """Returns the implementation of the MPI library: mpich, openmpi."""
+        """Returns the implementation of the MPI library: mpich or openmpi."""
         if self.mpi() != "abi":
             return self.mpi()
         os.environ["QMPI_TEST_MPI"] = "abi"
@@ -168,7 +168,7 @@ class Build:
         }
 
     def trace(self) -> str:
-        """Returns the tool `trace`, whose files replace those of the previous run."""
+        """Returns the entry of a stack for `trace`. The files of each run replace those of the previous run."""
         return f"trace,format=own,output={self.bench / 'trace-files'}"
 
     def with_preloads(self, names: list[str]) -> dict[str, str]:
@@ -294,7 +294,8 @@ def start_ups(build: Build) -> list[Start]:
 
 
 def checked_start_ups(build: Build) -> list[Start]:
-    """Returns the first entry, and those with a target in instructions, which are compared with it."""
+    """Returns the first entry, and those with a target in instructions, which are compared with it. The targets are for
+    MPICH, so there are no entries for other implementations."""
     if build.implementation() != "mpich":
         return []
     starts = start_ups(build)

@@ -4,7 +4,7 @@
  * installed side by side. A program needs the build for the MPI of its libraries. A launcher needs
  * the build for the program that it starts, which is among its arguments. If the libraries show no
  * MPI, as with scripts and programs that load MPI with dlopen, the build for the MPI of the
- * launcher is chosen, and without a launcher, that of this command.
+ * launcher is chosen, and without a launcher, the build to which this command belongs.
  */
 #define _GNU_SOURCE
 #include "cli/cli.h"
@@ -25,8 +25,8 @@
 
 /* ---- This command ---------------------------------------------------------------------------- */
 
-/* The library is found by its soname, because LD_PRELOAD may contain the libqmpi of another MPI,
- * which defines the same names. */
+/* The library is found by its soname, and not by the address of a function, because LD_PRELOAD may
+ * contain the libqmpi of another MPI, which defines the same names. */
 const char *cli_library_path(void)
 {
     static char *path;
@@ -44,8 +44,9 @@ const char *cli_library_path(void)
     return path;
 }
 
-/* config/settings.h requires this function. The path of the library contains no symbolic links.
- * Therefore, `..` can be removed even if the directory does not exist. */
+/* Defines the function that config/settings.h declares. The path of the library contains no
+ * symbolic links. Therefore, each `..` can be removed together with the directory before it, even
+ * if the result does not exist. */
 char *qmpi_config_site_folder(void)
 {
     static const char up[] = "../";
@@ -158,8 +159,8 @@ const char *cli_mpi_of_library(void)
     return unknown ? NULL : qmpi_mpi_descriptions[object.implementation].build;
 }
 
-/* Returns the MPI of the programs that a launcher starts, or NULL for other programs. The launcher
- * itself needs no MPI library. */
+/* Returns the MPI of a launcher by its name, because a launcher itself needs no MPI library.
+ * Returns NULL for other programs, or if the name does not show the MPI. */
 static const char *mpi_of_started(const char *path)
 {
     char *real = program_is_launcher(path) ? realpath(path, NULL) : NULL;

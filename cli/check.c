@@ -29,7 +29,7 @@
 /* ---- Names that two tools both define -------------------------------------------------------- */
 
 /* Of 171 pairs of real tools, those that fail have at least 39 names in common (Recorder with
- * Darshan and with Pilgrim), and all others have at most 10. */
+ * Darshan and with Pilgrim), and all others have at most 10. A message lists NAMED of the names. */
 enum { HARMLESS = 20, NAMED = 3 };
 
 struct search {
@@ -113,11 +113,11 @@ static char *describe_shared_names(const char *preloaded, const char *other)
 
 /* ---- Entries of the list of tools ------------------------------------------------------------ */
 
-/* The current list of tools, whose layers are printed in their order. */
+/* The current list of tools. Their layers are printed in the order of this list. */
 struct entries {
     struct qmpi_stack stack;
     bool *has_layer; /* for each entry of stack.tools */
-    int next;        /* the entry after that of the last layer that was printed */
+    int next;        /* the index of the entry after that of the last printed layer */
 };
 
 static void read_entries(struct entries *entries)
@@ -329,7 +329,7 @@ static void print_services(int tool_id)
 }
 
 /* Prints a line about a PMPI tool that wraps only one of the functions that initialize MPI. qmpi
- * doctor searches for these words. */
+ * doctor reads this line. */
 static void print_start(int tool_id)
 {
     static const enum QMPI_Functions_enum inits[] = {MPI_INIT_T, MPI_INIT_THREAD_T};
@@ -351,7 +351,7 @@ static bool is_observer(int tool_id)
     return !strcmp(binding, "QMPI tool, observer");
 }
 
-/* Prints the functions of a layer. qmpi doctor searches for these words. */
+/* Prints the functions of a layer. qmpi doctor reads the first line. */
 static void print_functions(int tool_id)
 {
     const char *const verb = is_observer(tool_id) ? "observes" : "intercepts";
@@ -428,7 +428,7 @@ static void print_shared(int one, int other)
 }
 
 /* Prints the global names that two tools both define if the tools are likely to fail because of
- * them. qmpi doctor searches for these words. */
+ * them. qmpi doctor recognizes the line by "both define and use". */
 static void print_names(int one, int other)
 {
     const char *first = library_of(one), *second = library_of(other);
@@ -484,6 +484,7 @@ static void print_manifest(const struct manifest *manifest)
     cli_print("  manifest    %s\n", manifest->path);
 }
 
+/* Prints a layer. qmpi doctor reads most of the lines (report_layers in doctor/stack.c). */
 static void print_layer(int tool_id, struct entries *entries)
 {
     const char *name = "", *binding = "", *source = "";
@@ -593,8 +594,9 @@ static void print_finding(const char *finding)
     qmpi_print(finding);
 }
 
-/* Returns the command for the chosen MPI, because the command and its libqmpi must belong to the
- * same build. Stores the option --mpi for this command. The caller frees both. */
+/* Returns the qmpi command of the build for `mpi`, or for the chosen MPI if `mpi` is NULL, because
+ * the command and its libqmpi must belong to the same build. Stores the option --mpi for the
+ * returned command. The caller frees both. */
 static char *choose_command(const char *mpi, char **option)
 {
     struct cli_build build = cli_build_choose(mpi, NULL);
@@ -611,8 +613,8 @@ static char *choose_command(const char *mpi, char **option)
     return command ? command : cli_build_find_command(QMPI_MPI);
 }
 
-/* Ends this process by SIGPIPE if the child ended in this way, because nobody reads their output
- * any more. */
+/* If SIGPIPE ended the child, and nobody reads the output of this process any more, ends this
+ * process by SIGPIPE, too. */
 static void end_if_unread(int status)
 {
     struct pollfd output = {.fd = STDOUT_FILENO};
@@ -648,7 +650,8 @@ static int check_elsewhere(const struct check_request *request)
     return ended ? WEXITSTATUS(child.status) : 2;
 }
 
-/* Becomes `qmpi run --validate` with the same stack, which the environment contains. */
+/* Becomes `qmpi run --validate` with the same stack, which the environment contains. Returns the
+ * exit status only if this fails. */
 static int run_program(const struct check_request *request)
 {
     char *command = cli_build_find_command(QMPI_MPI);

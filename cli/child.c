@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See cli.h. Commands run in processes of their own, so that a tool that crashes or hangs does not
- * affect this process. Their output goes to files without names, because pipes could fill up. This
- * process watches the time limit, because a tool may use or block an alarm in its own process.
+ * affect this process. Output that is captured goes to files without names, because pipes could
+ * fill up. This process watches the time limit, because a tool may use or block an alarm in its own
+ * process.
  */
 #define _GNU_SOURCE
 
@@ -49,8 +50,8 @@ static char *take_output(int descriptor)
 static void run_command(const struct cli_child *child, const sigset_t *signals)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0); /* An interrupt from the terminal does not reach the new process group, but ends
-                      the parent. */
+    setpgid(0, 0); /* An interrupt from the terminal does not reach the new process group. It ends
+                      the parent, and PR_SET_PDEATHSIG then ends this process. */
     signal(SIGTTOU, SIG_IGN); /* Some terminals stop a background group that writes to them. */
     if (!child->shown) {
         const int input = open("/dev/null", O_RDONLY);
@@ -128,7 +129,7 @@ void cli_child_run_all(struct cli_child *children, int count)
     sigset_t child_ends, before;
     sigemptyset(&child_ends);
     sigaddset(&child_ends, SIGCHLD);
-    signal(SIGCHLD, SIG_DFL); /* The parent process may have ignored it. */
+    signal(SIGCHLD, SIG_DFL); /* The parent process may have left SIGCHLD ignored. */
     sigprocmask(SIG_BLOCK, &child_ends, &before);
     for (int next = 0, running = 0; next < count || running;) {
         for (; next < count && running < most; next++) {

@@ -49,11 +49,11 @@ void cli_set_variable(const char *name, const char *value);
  * cannot be read. */
 extern const struct argp cli_tool_path_argp, cli_stack_argp;
 
-/* The keys of a subcommand's own long options start at this number. */
+/* If a subcommand uses these parsers, the keys of its own long options start at this number. */
 enum { CLI_KEY_FREE = 257 };
 
-/* Makes the paths of -t and --tool-path absolute, as those of -c are, because the program or a
- * script that starts it may change its working directory. */
+/* Makes the paths of -t and --tool-path absolute, as those of -c are, because the program, or a
+ * script that starts the program, may change the working directory. */
 void cli_stack_resolve(void);
 
 /* Returns whether an option, a variable or a file gives a stack, even an empty one. */
@@ -83,8 +83,10 @@ struct cli_build {
 /*
  * Returns the build for `mpi`, or terminates the command if there is none. If `mpi` is NULL, the
  * build is chosen by the first of these MPIs that is known: the MPI of the libraries of the program
- * in `command`, or of the program that it starts if it is a launcher; the MPI of the launcher that
- * started this process; the MPI of this command. `command` may be NULL.
+ * in `command`, or of the program that `command` starts if it is a launcher; the MPI of the
+ * launcher in `command`; the MPI of the launcher that started this process; the MPI of this
+ * command. If no build for this MPI is installed, the build of this command is returned. `command`
+ * may be NULL.
  */
 struct cli_build cli_build_choose(const char *mpi, char *const *command);
 
@@ -92,11 +94,12 @@ struct cli_build cli_build_choose(const char *mpi, char *const *command);
  * which qmpi can be built. */
 const char *cli_build_check_mpi(const struct argp_state *state, const char *mpi);
 
-/* Returns the path of the libqmpi for a known MPI that is installed next to that of this command,
- * or NULL if there is none. The caller frees it. */
+/* Returns the path of the libqmpi for `mpi`, which must be a known MPI, or NULL if it is not
+ * installed next to the libqmpi of this command. The caller frees the path. */
 char *cli_build_find_library(const char *mpi);
 
-/* Returns the path of this command as it is installed for an MPI, or NULL. The caller frees it. */
+/* Returns the path of the qmpi command that is installed next to this one for `mpi`, or NULL if
+ * there is none. The caller frees the path. */
 char *cli_build_find_command(const char *mpi);
 
 /* Returns the path of the libqmpi.so that the command is linked with, which a run preloads unless

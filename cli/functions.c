@@ -35,7 +35,8 @@ static void mark_difference(void *data, int number, const char *name, bool provi
         printf("   -  %-40s bypass\n", name);
 }
 
-/* Returns the MPI library that the program would use, or the file itself if it is one. */
+/* Returns the MPI library that the program would use, or the file itself if it is an MPI library,
+ * or NULL if there is none. The caller frees the path. */
 static char *find_mpi_library(const char *name)
 {
     char *path = program_find(name), *library = NULL;

@@ -146,7 +146,7 @@ static const char *find_communication(const struct layer *layer)
     return NULL;
 }
 
-/* Adds to QMPI_DISABLE a pattern that matches the layer. */
+/* Adds to QMPI_DISABLE a pattern that matches the layer, and all other layers of this name. */
 static void leave_out(const struct layer *layer)
 {
     const char *before = qmpi_getenv("QMPI_DISABLE");
@@ -350,8 +350,8 @@ static bool is_in_list_of(const struct layer *layer, const struct layer *other)
            (one && two ? !strcmp(one, two) : one == two);
 }
 
-/* Returns the layers of the list that contains `layer`, in an order that agrees with all manifests.
- * The caller frees the text. */
+/* Returns the layers of the list that contains `layer`, in an order that agrees with the places in
+ * all manifests. The caller frees the text. */
 static char *find_order(const struct layers *layers, const struct layer *layer)
 {
     static const enum manifest_place order[] = {MANIFEST_APPLICATION, MANIFEST_ANYWHERE,
@@ -520,7 +520,7 @@ static void warn_of_shared_files(const struct layers *layers)
             if (!strcmp(layers->all[other].path, layer->path) &&
                 is_shared(layer, &layers->all[other])) {
                 warn_of_shared_file(layer, &layers->all[other]);
-                break; /* There is only one warning for each layer. */
+                break; /* One warning for each layer is enough. */
             }
         }
     }

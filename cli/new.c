@@ -98,7 +98,7 @@ static bool is_plain(const char *name)
     return true;
 }
 
-/* Returns whether the build file or Meson uses the name itself. */
+/* Returns whether the build file or Meson uses the name for a target of its own. */
 static bool is_reserved(const char *name)
 {
     static const char *const reserved[] = {

@@ -184,7 +184,7 @@ static bool is_libqmpi_name(const char *name)
 /* Returns whether an entry of LD_PRELOAD is a libqmpi for any MPI. */
 static bool is_libqmpi(const char *entry)
 {
-    if (!strchr(entry, '/')) /* The loader searches for it. */
+    if (!strchr(entry, '/')) /* The loader searches for the file, so only the name is known. */
         return is_libqmpi_name(entry);
     struct program_object object = program_object_read(entry, false);
     free(object.problem);

@@ -145,7 +145,8 @@ struct preload_search {
     char *path;
 };
 
-/* This process was started with the same LD_PRELOAD, so these files are loaded here, too. */
+/* This process was started with the LD_PRELOAD that the program will inherit, so the libraries of
+ * this list are loaded here, too. */
 static int match_preloaded(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct preload_search *search = data;
@@ -339,8 +340,8 @@ static void read_list_line(char *line, program_library *add, void *data)
         add(data, line, path);
 }
 
-/* Finds a message of the loader about a missing version of symbols. When it lists libraries, the
- * loader continues after such an error, but in a run, it ends the process. */
+/* Finds a message of the loader about a missing version of symbols. After such an error, the loader
+ * continues when it lists libraries, but ends the process in a run. */
 static char *find_missing_version(const char *path, const struct cli_child *child)
 {
     const char *line = child->errors;
@@ -357,8 +358,8 @@ static char *find_missing_version(const char *path, const struct cli_child *chil
     return NULL;
 }
 
-/* Describes why the loader failed. The loader may even crash, for example if a library is
- * truncated. */
+/* Describes why the loader failed, or returns NULL if it did not fail. The loader may even crash,
+ * for example if a library is truncated. */
 static char *describe_failure(const char *path, const struct cli_child *child)
 {
     if (!child->status)

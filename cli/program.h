@@ -59,7 +59,7 @@ struct program_object {
     bool loads;          /* it refers to dlopen */
     bool sets_asan;      /* it defines the function that gives options to AddressSanitizer */
     bool names_mpi;      /* it contains the name of an MPI library as text */
-    bool has_static_mpi; /* it contains a string of an MPI library, as with a static one */
+    bool has_static_mpi; /* it contains the version of an MPI library as text */
 };
 
 /* Reads a library or, if `program` is true, a program. The caller frees `problem`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* qmpi report prints results that the tool profile saved, and profiles of traces. It merges files
- * that belong to the same run, each of which contains some of its processes, and compares runs. It
- * needs no MPI, because it only reads files. */
+ * that each contain some of the processes of one run, and compares runs. It needs no MPI, because
+ * it only reads files. */
 #define _GNU_SOURCE
 #include "cli/cli.h"
 #include "cli/program.h"
@@ -315,7 +315,8 @@ struct run {
 struct runs {
     struct run *all;
     int count;
-    bool complete; /* false if something could not be read; a message was printed about it */
+    bool complete; /* false if a file could not be read completely, or lacks the critical path that
+                      --path requires; a message was printed about it */
 };
 
 static bool has_suffix(const char *text, const char *suffix)

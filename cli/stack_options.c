@@ -65,8 +65,8 @@ static void add_part(char **text, const char *part, size_t length)
     *text = longer;
 }
 
-/* Returns the length of the part of QMPI_TOOLS that precedes the first of the characters `ends`
- * that is not escaped with a backslash. */
+/* Returns the length of the part of `text` that precedes the first of the characters `ends` that is
+ * not escaped with a backslash. `text` has the format of QMPI_TOOLS. */
 static size_t length_to(const char *text, const char *ends)
 {
     size_t length = 0;
@@ -84,7 +84,8 @@ static size_t add_folder(char **text, const char *folder, const char *path)
     return !strncmp(path, "./", 2) && path[2] != '/' ? 2 : 0;
 }
 
-/* Makes the paths of a stack absolute. */
+/* Returns a copy of a stack in which all paths are absolute. The caller frees the copy. `folder` is
+ * the working directory. */
 static char *resolve_stack(const char *stack, const char *folder)
 {
     char *escaped = cli_escape(folder, ":,=\\"), *resolved = qmpi_copy("");

@@ -55,7 +55,7 @@ static const struct format {
     int (*write)(const struct trace_export *export, const struct request *request);
     bool is_binary;     /* A terminal cannot show it. */
     bool has_arrows;    /* It contains the messages as pairs of a sender and a receiver. */
-    bool has_own_times; /* It always contains the times as they are. */
+    bool has_own_times; /* It contains the recorded times, which --repair cannot correct. */
 } formats[] = {
     {.name = "perfetto", .print = trace_export_perfetto, .is_binary = true, .has_arrows = true},
     {.name = "csv", .print = trace_export_csv},
@@ -404,7 +404,7 @@ static void free_site_texts(struct qmpi_table *texts)
 /* ---- The output ------------------------------------------------------------------------------ */
 
 /* Returns whether the output may be written to a path. This is the case if there is nothing at the
- * path, or a device, or a file that qmpi has written. Otherwise, prints a message. */
+ * path, or a device or a FIFO, or a file that qmpi has written. Otherwise, prints a message. */
 static bool may_replace(const char *path)
 {
     char bytes[512];

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ask_dlsym WHEN LIBRARY NAME count CALLS…: makes one call of dlsym first; then, for each given
- * number, makes CALLS calls of dlsym in call_loop(), whose instructions count_steps counts.
+ * ask_dlsym WHEN LIBRARY NAME count CALLS…: makes one call of dlsym; then runs call_loop() once for
+ * each number CALLS, with that many calls. count_steps counts the instructions of these runs.
+ *
  * ask_dlsym WHEN LIBRARY NAME time CALLS LOOPS: measures the time of calls of dlsym, as loop.c does
- * for MPI_Comm_rank. NAME is the symbol that dlsym looks up. LIBRARY is the library whose handle is
- * used, or "default" for RTLD_DEFAULT. WHEN is "after" the program's first MPI call, in which
- * libqmpi starts up, or "before" it.
+ * for MPI_Comm_rank.
+ *
+ * NAME is the symbol that dlsym looks up. LIBRARY is the library whose handle is used, or "default"
+ * for RTLD_DEFAULT. WHEN is "after" the program's first MPI call, in which libqmpi starts up, or
+ * "before" it.
  */
 #define _GNU_SOURCE
 #include "time_loops.h"
@@ -27,7 +30,8 @@ __attribute__((noinline)) static int call_loop(long calls)
     return missing;
 }
 
-/* The program must depend on the MPI library itself, even if it makes no call before the loop. */
+/* Runs only with "after". With "before", too, this reference to an MPI function makes the program
+ * depend on the MPI library. */
 static void call_mpi(void)
 {
     int flag;

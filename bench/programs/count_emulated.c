@@ -2,7 +2,8 @@
 /*
  * A plugin of qemu-user, for version 1 of its plugin interface. For a program that the emulator
  * runs, it prints what count_steps prints: the number of instructions that the first thread
- * executes from one SIGURG that it raises to the next one. See bench/processors.
+ * executes between the first SIGURG that it raises and the second, between the third and the
+ * fourth, and so on. See bench/processors.
  */
 #include <inttypes.h>
 #include <signal.h>

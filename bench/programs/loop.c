@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loop count CALLS…: makes one call first; then, for each given number, makes CALLS calls of
- * MPI_Comm_rank in call_loop(), whose instructions count_steps counts.
+ * loop count CALLS…: makes one call of MPI_Comm_rank; then runs call_loop() once for each number
+ * CALLS, with that many calls. count_steps or callgrind counts the instructions of these runs.
  *
  * loop time CALLS LOOPS: makes CALLS calls in each of LOOPS loops, and prints the nanoseconds per
  * call, as the median of the loops.
  *
- * It is an ordinary MPI program, which runs as a singleton; the layers to be measured are
+ * loop is an ordinary MPI program, which runs as a singleton; the layers to be measured are
  * preloaded.
  */
 #include "time_loops.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe count CALLS…, probe time CALLS LOOPS: the same as loop, with calls of MPI_Iprobe that find
- * no message, because bundled tools do more for this function than for MPI_Comm_rank. With
- * BENCH_STATUS, the calls pass a status.
+ * probe count CALLS…, probe time CALLS LOOPS: like loop, but calls MPI_Iprobe, for which bundled
+ * tools do more than for MPI_Comm_rank. The calls find no message. With BENCH_STATUS, they pass a
+ * status.
  */
 #include "time_loops.h"
 
@@ -24,7 +24,7 @@ __attribute__((noinline)) static int call_loop(long calls)
 #endif
         sum += flag;
     }
-    return sum; /* no process sends */
+    return sum; /* 0, because no process sends a message */
 }
 
 int main(int argc, char **argv)

@@ -41,8 +41,8 @@ int time_loops(int (*loop)(long calls), long calls, long loops)
 int count_loops(int (*loop)(long calls), int count, char *const *calls)
 {
     int sum = 0;
-    /* `volatile` keeps the compiler from unrolling this loop, so that the first call of `loop` has
-     * the same return address as the later ones. */
+    /* `volatile` keeps the compiler from unrolling this loop, so that all calls of `loop` have the
+     * same return address, and a tool that records callers sees no new one in the counted runs. */
     for (volatile int i = -1; i < count; i++) {
         const long number = i < 0 ? 1 : atol(calls[i]);
         if (number <= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The loops of the measured programs: counted by count_steps, or timed. */
+/* Runs the loop of a measured program, so that it is timed or its instructions can be counted. */
 #ifndef BENCH_TIME_LOOPS_H
 #define BENCH_TIME_LOOPS_H
 
@@ -12,8 +12,8 @@ int time_loops(int (*loop)(long calls), long calls, long loops);
 
 /*
  * Runs `loop` with 1 call first, and then with each of the `count` numbers in `calls`. count_steps
- * counts the instructions of the latter runs. Returns 0 if each `loop` returned 0, as it must;
- * otherwise, or if a number is not positive, 1.
+ * or callgrind counts the instructions of the latter runs. Returns 0 if each `loop` returned 0, as
+ * it must; otherwise, or if a number is not positive, 1.
  */
 int count_loops(int (*loop)(long calls), int count, char *const *calls);
 

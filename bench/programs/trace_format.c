@@ -27,8 +27,8 @@ static uint64_t random_next(void)
     return seed * UINT64_C(0x2545f4914f6cdd1d);
 }
 
-/* Returns about `usual` ticks: three quarters of it, plus a random number whose distribution is
- * nearly exponential. One time in a thousand is 20 times as long. */
+/* Returns about `usual` ticks: three quarters of `usual`, plus a random number whose distribution
+ * is nearly exponential. One result in a thousand is instead 20 times `usual`. */
 static uint64_t passed(uint64_t usual)
 {
     const uint64_t random = random_next();

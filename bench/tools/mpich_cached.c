@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A tool of MPICH's variant that looks up the next function once, as MPICH recommends. */
+/*
+ * A tool of MPICH's variant that looks up the next function once, as MPICH recommends. With
+ * BENCH_LISTED_ONCE, it stores the next function of only one layer, and not by tool_id, so that a
+ * stack can list it only once.
+ */
 #include "announce.h"
 
 #include <mpi.h>

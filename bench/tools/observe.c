@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Observes all functions with callbacks that do nothing, or with only the second callback. */
+/* Observes all functions with callbacks that do nothing: `before` and `after`, or
+ * (BENCH_AFTER_ONLY) only `after`. */
 #include "announce.h"
 
 #include <qmpi/observer.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The simplest PMPI wrapper, with which layers are compared. Only one can be preloaded without
- * qmpi; with qmpi, there can be several, so it is built under several names.
+ * The simplest PMPI wrapper, with which layers are compared. Without qmpi, only one can be in use,
+ * because it calls PMPI_Comm_rank, and not the next wrapper. With qmpi, there can be several, so it
+ * is built under several names.
  */
 #include <mpi.h>
 

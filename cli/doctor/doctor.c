@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* qmpi doctor finds reasons why a run would not do what its user expects. It does not run MPI. It
- * tries tools in other processes, and only reads the file of the program. */
+/* qmpi doctor finds reasons why a run would not do what its user expects. It does not initialize
+ * MPI. It tries tools in other processes, and only reads the file of the program. */
 #define _GNU_SOURCE
 #include "cli/doctor/doctor.h"
 
@@ -53,8 +53,8 @@ static error_t parse_doctor_option(int key, char *argument, struct argp_state *s
 
 /* ---- qmpi and its MPI ------------------------------------------------------------------------ */
 
-/* Returns a library of this kind that the dynamic loader finds for this command, or NULL. The
- * caller frees the path. */
+/* Returns the path of an MPI library of this kind that the dynamic loader finds for this command,
+ * or NULL. The caller frees the path. */
 static char *find_mpi_library(enum qmpi_mpi_kind kind)
 {
     static const char *const names[QMPI_MPI_KINDS][2] = {
@@ -80,8 +80,8 @@ static char *find_mpi_library(enum qmpi_mpi_kind kind)
     return found;
 }
 
-/* Reports the installed builds for other MPIs, which `qmpi run` uses for the programs of these.
- * Returns whether there are any. */
+/* Reports the installed builds for other MPIs, which `qmpi run` uses for the programs of these
+ * MPIs. Returns whether there are any such builds. */
 static bool look_at_other_builds(void)
 {
     bool any = false;
@@ -156,7 +156,7 @@ static bool has_build(const char *mpi)
 }
 
 /* Reports the MPI to which `mpiexec` belongs, because `mpiexec` starts only programs of this MPI.
- * Another build may be installed for it. */
+ * If `only_build` is false, another build may be installed for this MPI. */
 static void look_at_launcher(bool only_build)
 {
     const char *wanted = cli_mpi_of_library();
@@ -253,7 +253,8 @@ static void look_at_settings(void)
     }
 }
 
-/* Prints the variables that are set, and those that another one overrides. */
+/* Prints the variables that are set, and tells which of them have no effect because another one
+ * overrides them. Also reports misspelled variables. */
 static void look_at_variables(void)
 {
     struct qmpi_stack stack;

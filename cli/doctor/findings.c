@@ -11,7 +11,7 @@
 #include <string.h>
 
 static int wrong;
-static char *reported; /* the first lines of all problems, each followed by a line feed */
+static char *reported; /* the first lines of all problems, with a line feed around each */
 
 void doctor_heading(const char *text)
 {

@@ -23,7 +23,7 @@ enum { NAMED = 8 }; /* More names would hide the other findings. */
 
 struct names {
     int count;
-    char *text; /* the first ones, separated by blanks */
+    char *text; /* the first NAMED names, separated by blanks */
 };
 
 static void note_difference(void *data, int number, const char *name, bool provided)
@@ -117,7 +117,9 @@ struct whole {
     struct program_object all; /* the program and its libraries, except those of MPI and of qmpi */
     char *mpi;                 /* the file of the MPI library, or NULL if there is none */
     char *mpi_name;            /* its name in DT_NEEDED */
-    enum qmpi_mpi_kind kind;   /* its kind */
+    enum qmpi_mpi_kind kind;   /* the kind of the MPI library */
+    /* There are two MPI libraries; the program or a library is or contains libqmpi; a library is
+     * missing or damaged. */
     bool two, qmpi, incomplete;
     bool loads;      /* the program itself loads libraries */
     char *sanitizer; /* the file of the sanitizer's library that the program needs, or NULL */

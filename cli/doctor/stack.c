@@ -78,8 +78,8 @@ static int report_messages(const char *text)
         const char *line = ours ? text + sizeof prefix - 1 : text;
         const bool first = ours && *line != ' ' && strncmp(line, "hint: ", 6) != 0;
         if ((first || !*text) && message) {
-            /* The run continues if only one layer of a tool can be preloaded, and after a warning
-             * that is based on a manifest. */
+            /* These are warnings, after which a run continues: only one layer of a tool can be
+             * preloaded, or the stack contradicts a manifest. */
             if (strstr(message, " also replaces ") || strstr(message, " (manifest: "))
                 doctor_note("%-s", message);
             else if (!skipped)

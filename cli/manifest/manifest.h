@@ -40,12 +40,12 @@ struct manifest_conflict {
     enum manifest_position position;
 };
 
-/* All strings except `path` and `name` may be NULL, and all lists may be empty. */
+/* The strings `path`, `name` and `description` are never NULL. All lists may be empty. */
 struct manifest {
     char *path;                     /* the manifest's file */
     char *name;                     /* the name of the tool */
     char *description;              /* one line */
-    struct manifest_list libraries; /* patterns; if empty, the library has the file's name */
+    struct manifest_list libraries; /* patterns; if empty, the manifest's file name counts */
     struct manifest_list defines;   /* symbols that only a library of this tool defines */
     enum manifest_kind kind;
     struct manifest_list mpi; /* the MPIs that it was built for: mpich, openmpi, abi */
@@ -58,7 +58,7 @@ struct manifest {
     int conflict_count;
     struct manifest_list replaces; /* functions outside MPI */
     bool communicates;
-    struct manifest_list communicates_with; /* only with these options, KEY=VALUE */
+    struct manifest_list communicates_with; /* it does so only with these options, KEY=VALUE */
     struct manifest_list output_files;
     /* If output_shared is true, two layers of the tool write the same files unless they differ in
      * the option `output_option`. */

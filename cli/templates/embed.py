@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Converts the templates of `qmpi new` to C, so that the command needs no further files: each
-becomes an array of its lines, and the table cli_templates leads to them by file name."""
+"""Converts the templates of `qmpi new` to C, so that the command needs no further files. Each
+template becomes an array of its lines, and the table cli_templates leads from its file name to this array."""
 import sys
 from pathlib import Path
 
-# Characters that strings in C escape, except the line feed.
+# Characters that strings in C escape. The line feed is not needed, because array() adds it to each line.
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\t": "\\t"})
 
 
