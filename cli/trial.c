@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* See cli.h. A trial builds a stack as a run would, by `qmpi run -- qmpi check` in another process.
- * If a stack crashes or hangs, each of its tools is tried alone. If each of them works alone, the
- * stack is tried without each tool in turn. The results show which tools cause the failure. */
+ * If a stack crashes, hangs or ends the process, each of its tools is tried alone. If each of them
+ * works alone, the stack is tried without each tool in turn. The results show which tools cause the
+ * failure. */
 #define _GNU_SOURCE
 
 #include "cli/cli.h"
@@ -18,8 +19,9 @@
 
 enum { VARIABLES = 9 };
 
-/* Sets QMPI_DEBUG to a list without topics, because qmpi doctor would take debugging messages for
- * problems. */
+/* Stores the names and values of the variables for a trial of `stack`, or of the current stack if
+ * `stack` is NULL. QMPI_DEBUG is a list without topics, because qmpi doctor would take debugging
+ * messages for problems. */
 static void set_variables(const char **variables, const char *stack)
 {
     const char *const all[VARIABLES] = {"QMPI_ON_ERROR",
@@ -86,8 +88,9 @@ static void write_entry(FILE *to, const struct qmpi_tool_entry *entry)
         write_escaped(to, entry->options[i].value);
     }
     for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        /* @required is allowed in files of the site only. Conditions are left out: a tool is loaded
-         * even if its conditions do not hold, so they do not change the result of a trial. */
+        /* @required is left out, because only files of the site may contain it. Conditions are left
+         * out, too: a tool is loaded even if its conditions do not hold, so they do not change the
+         * result of a trial. */
         if (entry->reserved[i] && i != QMPI_RESERVED_REQUIRED &&
             !qmpi_tool_reserved_is_condition((enum qmpi_tool_reserved)i)) {
             fprintf(to, ",%s=", qmpi_tool_reserved_name((enum qmpi_tool_reserved)i));
@@ -202,7 +205,7 @@ static bool blame_single(const struct qmpi_tool_list *tools, void (*say)(const c
  * frees the list. */
 static char *name_partners(const struct qmpi_tool_list *tools)
 {
-    /* In a stack of two tools, each of them is already known to work alone. */
+    /* A stack of two tools works without either of them, because the other one works alone. */
     int *ended = tools->count == 2 ? NULL : try_each(tools, true);
     char *names = NULL;
     for (int i = 0; i < tools->count; i++) {

@@ -83,7 +83,7 @@ static inline int draft_same(const Next *one, const Next *other)
     return one->function == other->function && one->id == other->id;
 }
 
-/* Passes one NULL pointer. */
+/* Passes NULL for the first output if `which` is 0, and for the second one if it is 1. */
 static inline int draft_get_function_null(int tool_id, int fn, int which, Next *next)
 {
     return QMPI_Get_function(tool_id, fn, which == 0 ? NULL : &next->function,

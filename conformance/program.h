@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Call sites of the application whose addresses are known, and its scenarios with threads. */
+/* Call sites in the application, each in a section of its own so that an address shows the site.
+ * Also the scenarios with threads. */
 #ifndef CONFORMANCE_PROGRAM_H
 #define CONFORMANCE_PROGRAM_H
 
@@ -28,7 +29,7 @@ int program_passed_in_order(int fn, int layers);
  * and only these are checked. */
 void scenario_threads(int addresses);
 
-/* Layer 2 registers interceptors while threads call the function. */
+/* Layer 2 registers interceptors of a function while threads call this function. */
 void scenario_run_time(void);
 
 /* The first MPI call comes from a thread that is not the main thread. */

@@ -53,7 +53,7 @@ LISTS = {"QMPI_TOOLS", "QMPI_CONFIG", "MPIR_CVAR_QMPI_TOOL_LIST", "MPIR_PARAM_QM
 class Scenario:
     tools: str | None  # None: the variable is not set
     ranks: int = 1
-    status: int = 0  # what a rank ends with; -1: any other status than 0
+    status: int = 0  # the exit status that the run is to have; -1: any other than 0
     fortran: str = ""
     pmpi: bool = False
 
@@ -283,9 +283,9 @@ def print_tap(cases: list[Case]) -> None:
 
 
 def compare(paths: list[str], every: bool, markdown: bool) -> int:
-    """Prints the cases that do not pass in all files, or all cases if `every` is true. The reasons are those of
-    differences.txt; a case without one there has what was observed instead. All files must be of runs of the same
-    cases."""
+    """Prints the cases that do not pass in at least one of the files, or all cases if `every` is true. The reason of a
+    case is that of differences.txt or, if there is none, what was observed in the first file in which the case does
+    not pass. All files must be of runs of the same cases."""
     columns = {}
     for path in paths:
         told = json.loads(Path(path).read_text(encoding="utf-8"))

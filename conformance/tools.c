@@ -536,7 +536,7 @@ static void init_errors(int id)
         _exit(0);
     }
     TAKE(id, MPI_BARRIER_T, record_Barrier);
-    /* Some numbers in the enumeration are those of functions that this MPI lacks. */
+    /* The numbers of functions that this MPI lacks must be accepted, too. */
     if (attempt("function.every_number")) {
         int refused = 0;
         for (int fn = 0; fn < DRAFT_FUNCTIONS; fn++)

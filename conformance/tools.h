@@ -41,7 +41,10 @@ const Event *last_entered(int id, int fn); /* NULL if there was no call */
 extern int ask_addresses;
 extern char storages[MAX_IDS]; /* layer i registers &storages[i] */
 
-extern int codes_of_names[8]; /* results of calls in the constructor */
+/* Results of draft_register_tool_name in the constructor: for "alpha", for "unlisted", and for a
+ * name of 255 characters. */
+extern int codes_of_names[8];
+
 /* Numbers of calls of init functions that must not be called. */
 extern int unlisted_inits, second_inits;
 
@@ -55,7 +58,7 @@ extern QMPI_Context kept_context;           /* of the last recorded call */
 extern int kept_id;
 extern int context_was_kept;
 
-/* The last call of MPI_Pcontrol that a layer saw, and the number of these calls. */
+/* The last call of MPI_Pcontrol that a layer saw, and the number of calls that it has seen. */
 typedef struct Pcontrol {
     int level;
     long word;

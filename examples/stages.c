@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A small MPI program that names its parts, to try tools on: MPI_Pcontrol(1, "name") opens a
- * region, MPI_Pcontrol(-1, "name") closes it. Without tools, these calls have no effect. It knows
- * nothing of qmpi.
+ * region, MPI_Pcontrol(-1, "name") closes it. Without tools, these calls have no effect. The
+ * program knows nothing of qmpi.
  */
 #include <mpi.h>
 

@@ -58,7 +58,8 @@ class Layer
     std::array<std::atomic<long long>, MPI_LAST_FUNC> calls{};
 };
 
-// Wrapper<QMPI_Send_t>::call is an interceptor of MPI_Send; its context says which function it is.
+// Wrapper<QMPI_Send_t>::call is an interceptor of MPI_Send, and of each other function with the
+// same signature: the context tells which function was called.
 template <class Signature> struct Wrapper;
 template <class... Arguments> struct Wrapper<int(QMPI_Context, Arguments...)> {
     static int call(QMPI_Context context, Arguments... arguments)

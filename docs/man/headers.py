@@ -2,8 +2,8 @@
 """Makes manual pages of section 3 in Markdown for the public names of <qmpi/*.h>, from the comments of the headers.
 
 A page consists of a comment and the declarations that follow it. It is named after the first of them, and the others
-become links to it. So each new call or type has a page, which always agrees with the header. A type and a call under
-one comment have a page each.
+become links to it. So each new call or type has a page, which always agrees with the header. If both types and calls
+follow a comment, the types have one page and the calls another.
 """
 import re
 import textwrap
@@ -48,7 +48,7 @@ def names_of(definition):
 
 
 def types_named(text, types, but=()):
-    """Returns the types that a text names, without the types of their members."""
+    """Returns the types that a text names, except those in `but`, and without the types of their members."""
     return {name: types[name] for name in types if name not in but and re.search(rf"\b{name}\b", text)}
 
 
@@ -65,7 +65,7 @@ def pages_of(header, raw, code, types):
         names = [name for definition in definitions for name in names_of(definition)]
         yield Page(header, names, definitions, comment, types_named(" ".join(definitions), types, names), True)
     if calls:
-        # If several macros share a comment, one page describes all of them.
+        # If several calls share a comment, one page describes all of them.
         prototypes = list(calls.values())
         named = types_named(" ".join([*prototypes, *definitions]), types)
         yield Page(header, list(calls), prototypes, comment, named, False)
@@ -138,7 +138,8 @@ def wrap_prototype(prototype):
 
 
 def main_names(page):
-    """Returns the names under which a page is listed: those of types, but not of their constants."""
+    """Returns the names under which a page is listed. Names in capitals, such as those of the constants of a type, are
+    listed only if the page has no others."""
     return [name for name in page.names if not name.isupper()] or page.names
 
 

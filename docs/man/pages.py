@@ -132,7 +132,7 @@ def header_pages(root):
             pages[f"{page.names[0]}.3"] = (path, headers.page_markdown(page))
             for other in page.names[1:]:
                 pages[f"{other}.3"] = (path, f".so man3/{page.names[0]}.3\n")
-    # The comment of the header describes this macro, which is generated.
+    # wrappers.h, the last header, describes this macro in its first comment. The macro itself is generated.
     pages["QMPIX_FOR_EACH_FUNCTION.3"] = (path, ".so man3/qmpi_wrappers.h.3\n")
     return pages
 

@@ -88,8 +88,8 @@ QMPI_API int QMPIX_Clock_request_offsets(int tool_id);
 /*
  * Converts a reading to the time on the clock of rank 0 of MPI_COMM_WORLD, in nanoseconds since an
  * arbitrary moment that is the same in all processes of this MPI_COMM_WORLD. `bound` is set to the
- * number of nanoseconds by which the time may be wrong; it may be NULL. May be called in a signal
- * handler.
+ * number of nanoseconds by which the time may be wrong; `bound` may be NULL. May be called in a
+ * signal handler.
  *
  * Processes that were spawned (MPI_Comm_spawn) have another MPI_COMM_WORLD, with a rank 0 of its
  * own, and compare their clocks among themselves in their MPI_Init. Times of different worlds

@@ -342,20 +342,20 @@ typedef struct QMPIX_Transfer {
 /*
  * Calls `each` for each point-to-point message and each one-sided access that a call starts: none,
  * one (MPI_Send), two (MPI_Sendrecv, MPI_Fetch_and_op) or more (MPI_Startall). Collectives have no
- * transfers; for those of neighbors, see QMPIX_Call_for_each_neighbor. `data` is passed to `each`;
- * `transfer` is valid until `each` returns.
+ * transfers; for neighborhood collectives, see QMPIX_Call_for_each_neighbor. `data` is passed to
+ * `each`; `transfer` is valid until `each` returns.
  */
 QMPI_API int QMPIX_Call_for_each_transfer(const QMPIX_Call *call,
                                           void (*each)(void *data, const QMPIX_Transfer *transfer),
                                           void *data);
 
 /*
- * Calls `each` for each neighbor with which a neighborhood collective exchanges data, also for
- * those that MPI_Start and MPI_Startall start: first for the sources, in the order of the receive
- * buffer, then for the destinations, in the order of the send buffer. A neighbor that is listed
- * several times is visited as often, and MPI_PROC_NULL is left out. `bytes` is what this neighbor
- * sends or gets: in MPI_Neighbor_allgather, each destination gets the whole send buffer, which
- * QMPIX_Call_get_bytes counts once. `tag` is MPI_UNDEFINED.
+ * Calls `each` for each neighbor with which a neighborhood collective exchanges data, also if
+ * MPI_Start or MPI_Startall starts the collective: first for the sources, in the order of the
+ * receive buffer, then for the destinations, in the order of the send buffer. A neighbor that is
+ * listed several times is visited as often, and MPI_PROC_NULL is left out. `bytes` is what this
+ * neighbor sends or gets: in MPI_Neighbor_allgather, each destination gets the whole send buffer,
+ * which QMPIX_Call_get_bytes counts once. `tag` is MPI_UNDEFINED.
  *
  * Other calls have no neighbors. A tool that adds up what processes exchange by messages, one-sided
  * accesses and neighborhood collectives makes this call and QMPIX_Call_for_each_transfer; no data

@@ -57,7 +57,7 @@ extern "C" {
 
 /* The position of one layer in the chain of one function. Never changed or freed once published. */
 struct QMPIX_Node {
-    void (*function)(void);        /* the interceptor; in the last node, the terminator */
+    void (*function)(void);        /* the interceptor; in the last node, what calls PMPI_X */
     const struct QMPIX_Node *next; /* the node below; NULL in the last one */
     int tool_id;                   /* the layer; 0 in the last node */
     int function_id;               /* enum QMPI_Functions_enum */
@@ -302,7 +302,7 @@ QMPI_API int QMPIX_Register_tool_info(const char *tool_name, const QMPIX_Tool_in
  * If two layers conflict, the upper one cannot be used, unless the entry of one of them has the
  * option @force=yes: the run stops at the latest when MPI is initialized, or continues without the
  * upper layer if QMPI_ON_ERROR, on-error or @optional says so (see qmpi.conf(5)). What
- * QMPIX_Tool_info contains is checked before `init`, the rest when it has returned.
+ * QMPIX_Tool_info contains is checked before `init`, the rest when `init` has returned.
  *
  * MPI_ERR_ARG also: an unknown flag, or an empty string. MPI_ERR_OTHER: not called from `init` for
  * the layer that is being initialized.
@@ -317,9 +317,9 @@ QMPI_API int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *
 QMPI_API int QMPIX_Tool_get_option(int tool_id, const char *key, const char **value);
 
 /*
- * Returns an option that the entry which lists the layer gives. `index` counts these options from 0
- * in their order. This is for options that are declared with `*`, such as `set.*`: the tool does
- * not know the rest of the key. The strings exist for the whole run. MPI_ERR_ARG also: fewer
+ * Returns an option that is given in the entry that lists the layer. `index` counts these options
+ * from 0 in their order. This is for options that are declared with `*`, such as `set.*`: the tool
+ * does not know the rest of the key. The strings exist for the whole run. MPI_ERR_ARG also: fewer
  * options are given.
  */
 QMPI_API int QMPIX_Tool_get_given_option(int tool_id, int index, const char **key,
@@ -507,13 +507,13 @@ QMPI_API int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm);
  * which a program may make its last calls (MPI 4.0, section 11.2.4). A tool that communicates to
  * report all calls does this here, and not in its interceptor of MPI_Finalize.
  *
- * The functions of all layers are called in the order of the stack, by the thread that carries out
- * MPI_Finalize and within it, also those of layers that are switched off. `ticks` is the same for
- * all: the time (see QMPIX_Clock_get_time) at which the first of them was called. They may make
- * PMPI calls. If the program has initialized MPI before it loaded libqmpi, or if a session is open,
- * they are called before the delete callbacks. The functions are not called if MPI_Finalize does
- * not reach the MPI library, because a lower layer does not pass it on; a session does not call
- * them either, because it has no MPI_COMM_SELF.
+ * The functions of all layers, also of those that are switched off, are called in the order of the
+ * stack, within MPI_Finalize and by the thread that carries it out. `ticks` is the same for all:
+ * the time (see QMPIX_Clock_get_time) at which the first of them was called. They may make PMPI
+ * calls. If the program has initialized MPI before it loaded libqmpi, or if a session is open, they
+ * are called before the delete callbacks. The functions are not called if MPI_Finalize does not
+ * reach the MPI library, because a lower layer does not pass it on; a session does not call them
+ * either, because it has no MPI_COMM_SELF.
  *
  * QMPIX_Register_finalizer is called in `init`; a second call replaces the function. MPI_ERR_OTHER:
  * not called from `init` for the layer that is being initialized.

@@ -78,7 +78,8 @@ typedef void QMPIX_Service_changed(int tool_id, int offering_id, const void *tab
 
 /*
  * Registers a callback that is called whenever the result of QMPIX_Service_find for this layer,
- * name and version changes. At first, the result counts as nothing. So the callback is called
+ * name and version changes. Before QMPIX_Service_watch is called, no service counts as found. So
+ * the callback is called
  *   - before QMPIX_Service_watch returns, if the service is found already;
  *   - when the stack is complete, if the service is found above: in the thread that makes the first
  *     MPI call, before this call is carried out;

@@ -29,8 +29,8 @@ static const char variable[] = "LD_PRELOAD", separators[] = ": ";
 
 /* ---- The MPI of the program ------------------------------------------------------------------ */
 
-/* Sets `data` to the kind of the first MPI library. Libraries of qmpi also define MPI functions,
- * and are skipped. */
+/* Stores in `*data` the kind of the first MPI library whose kind is known. Libraries of qmpi also
+ * define MPI functions, and are skipped. */
 static int find_kind(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct qmpi_elf_loaded object;
@@ -143,10 +143,10 @@ static bool find_program(char path[PATH_MAX])
     return is_same_file(path, link);
 }
 
-/* Returns whether LD_PRELOAD has preloaded this library. The result is false if /etc/ld.so.preload
- * lists it, because changing the variable would then have no effect, and in a privileged program,
- * which ignores the variable. It is also false if the dynamic loader was started as a program
- * (AT_BASE is 0), because the program could not be executed again. */
+/* Returns whether LD_PRELOAD, whose value is `value`, has preloaded this library. The result is
+ * false if only /etc/ld.so.preload lists the library, and in a privileged program, which ignores
+ * the variable. It is also false if the dynamic loader was started as a program (AT_BASE is 0),
+ * because the program could not be executed again. */
 static bool is_preloaded(const char *value)
 {
     return value && strstr(value, "libqmpi-any.so") && getauxval(AT_BASE) && !getauxval(AT_SECURE);

@@ -2,10 +2,10 @@
 /*
  * These tables describe the functions, handles and constants of the MPI standard, and do not depend
  * on the MPI library of the build. The first one contains the meaning of functions by name, for
- * code that reads results of a run without libqmpi. The others contain the names of predefined
- * handles and constants by their values in the standard ABI. The tables are generated from
- * src/generate/semantics.py and the mpi.h of the ABI. All functions may be called by any thread and
- * in signal handlers.
+ * code that reads results of a run in a process without libqmpi. The others contain the names of
+ * predefined handles and constants by their values in the standard ABI. The tables are generated
+ * from src/generate/semantics.py and the mpi.h of the ABI. All functions may be called by any
+ * thread and in signal handlers.
  */
 #ifndef QMPI_STANDARD_STANDARD_H
 #define QMPI_STANDARD_STANDARD_H
@@ -41,7 +41,7 @@ const char *standard_find_constant(QMPIX_Constants kind, long long value);
 bool standard_is_bits(QMPIX_Constants kind);
 
 /* Stores in `bit` one of the bits of `value` that have a name, and returns the name. Returns NULL,
- * and stores nothing, if no bit of `value` has one. */
+ * and stores nothing, if no bit of `value` has one. standard_is_bits must be true for `kind`. */
 const char *standard_find_bit(QMPIX_Constants kind, long long value, long long *bit);
 
 /* ---- The generated tables -------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ struct standard_function {
     unsigned char role, collective, flow, access;
 };
 extern const char standard_function_names[] __attribute__((visibility("hidden")));
-extern const struct standard_function standard_functions[] /* by name */
+extern const struct standard_function standard_functions[] /* sorted by name */
     __attribute__((visibility("hidden")));
 extern const int standard_function_count __attribute__((visibility("hidden")));
 

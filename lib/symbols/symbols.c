@@ -144,7 +144,9 @@ static const char *function_name(Dwarf_Die *function, const char *symbol)
     return is_mangled(name) ? name : dwarf_diename(function);
 }
 
-/* Returns the full path of a source file, or NULL if it is unknown. The caller frees it. */
+/* Returns the path of a source file. A relative path follows the folder in which the file was
+ * compiled, if this folder is known. Returns NULL if `source` is NULL or memory is exhausted. The
+ * caller frees the path. */
 static char *copy_path(Dwarf_Die *unit, const char *source)
 {
     Dwarf_Attribute attribute;

@@ -32,7 +32,8 @@ static char *folder_of_tool(void)
 
 /* Returns the path of a file in the folder of the tools of the loaded libqmpi. The tools of
  * libqmpi.so are in the folder qmpi, those of libqmpi-openmpi.so in qmpi-openmpi, and so on. These
- * folders are in the same folder as that of the tool. */
+ * folders are beside `folder`, that of the tool. Returns NULL if libqmpi is not found. The caller
+ * frees the path. */
 static char *beside_folder(const char *folder, const char *name)
 {
     static const char prefix[] = "lib";

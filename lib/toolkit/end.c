@@ -134,8 +134,8 @@ static const struct tool_end_signals *user;
 
 static struct sigaction before[SIGNALS];
 static bool watched[SIGNALS];
-/* Each is true once our handler has passed the signal on to the previous action. Handlers in any
- * thread exchange it. */
+/* Each becomes true when our handler passes the signal on to the previous action. The handler may
+ * run in several threads at the same time. */
 static atomic_bool passed[SIGNALS];
 
 static int index_of_signal(int number)

@@ -143,8 +143,9 @@ static inline void flights_learn_times(const QMPIX_Call *call)
         flights_begin_place = (const char *)begin - (const char *)call;
 }
 
-/* Publishes a flight in the state FLIGHT_RUNS, after it has stored its mark in `word`: a reader
- * that sees the mark and finds another number in the word takes the call for one that was left.
+/* Stores a mark in `word`, and then publishes the flight with this mark in the state FLIGHT_RUNS: a
+ * reader that sees the mark and finds another number in the word takes the call for one that was
+ * left.
  * libqmpi itself stores the time at which the call begins. */
 static inline void flights_publish_run(struct flight *flight, const QMPIX_Call *call,
                                        QMPIX_Word *word)

@@ -23,7 +23,8 @@
 struct handle_slot {
     uint64_t handle;
     /* This is HANDLE_FREE, HANDLE_REMOVED, or the number plus HANDLE_FIRST. It is stored with
-     * release after the handle, which never changes then, and is loaded with acquire before it. */
+     * release after `handle`, and is loaded with acquire before `handle`. The handle of a slot that
+     * is not free never changes. */
     int64_t state;
 };
 enum { HANDLE_FREE = 0, HANDLE_REMOVED = 1, HANDLE_FIRST = 2 };
@@ -44,7 +45,7 @@ struct handles {
     uint64_t changes;
 };
 
-/* Returns a handle as a word. `handle` is a variable of any type of handles of up to 64 bits. */
+/* Returns a handle as a word. `handle` is a variable of a handle type of at most 64 bits. */
 #define HANDLE_WORD(handle) handle_word(&(handle), sizeof(handle))
 static inline uint64_t handle_word(const void *handle, size_t size)
 {

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reports an invalid value of an option, with a hint. */
+/* Reports an invalid value of an option. `hint` says what to give, without `hint: ` in front. */
 void tool_option_fail(int tool_id, const char *key, const char *value, const char *hint);
 
 /* Reads a whole number from `least` to `most`. */
@@ -40,7 +40,7 @@ bool tool_option_boolean(int tool_id, const char *key, bool *yes);
 bool tool_option_signal(int tool_id, const char *key, int *number);
 
 /* Sets `place` to the index of the value in `words`, which ends with NULL. If the option is not
- * given and has no default, the index is 0. */
+ * given and has no default, the index is 0. `hint` is that of tool_option_fail. */
 bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *hint,
                       int *place);
 

@@ -244,7 +244,7 @@ static size_t length_of(const char *text)
     return text ? strlen(text) : 0;
 }
 
-/* Allocates room for all names, because signal handlers cannot allocate it. */
+/* Allocates the buffer for each path, because signal handlers cannot allocate it. */
 static bool make_room(struct tool_output *output)
 {
     const size_t mine = length_of(output->head) + length_of(output->tail);
@@ -345,8 +345,8 @@ enum state {
     OTHER    /* The file is not regular, or it cannot be examined. */
 };
 
-/* An empty file that existed before this process began was made for it, for instance by mktemp. A
- * newer one will be written by the process that has created it. */
+/* An empty file that existed before this process began was made for this process, for instance by
+ * mktemp. A newer one will be written by the process that has created it. */
 static enum state examine(const char *path, struct stat *status)
 {
     if (stat(path, status))
@@ -403,7 +403,7 @@ static bool create(const char *path)
         qmpi_output_open_descriptor(path, O_WRONLY | O_CREAT | O_EXCL | O_NOCTTY, 0666);
     if (descriptor >= 0)
         close(descriptor);
-    /* A symbolic link may point to a file that does not exist. */
+    /* The name is also free if it is a symbolic link to a file that does not exist. */
     return descriptor >= 0 || errno != EEXIST || stat(path, &status);
 }
 
@@ -425,7 +425,8 @@ static bool take_file(const char *path, bool creates)
 /* ---- Claiming a name ------------------------------------------------------------------------- */
 
 /* Returns the number that all ranks of a program choose, unless another program of the run writes
- * at the same time. */
+ * at the same time. On rank 0, and if not every process writes a file, returns 1, from which
+ * tool_output_claim goes on. */
 static int find_expected(struct tool_output *output)
 {
     int number = 1;
