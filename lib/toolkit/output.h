@@ -57,7 +57,8 @@ bool tool_output_name_is_special(const char *path);
 struct tool_output {
     int tool_id, rank;
     char *head, *tail; /* The number is inserted between these two parts of the name. */
-    /* These are the parts of the name for rank 0, or NULL if they are the same. */
+    /* These are the parts of the name for rank 0. They are NULL in rank 0 itself, and if
+     * `is_of_process` of struct tool_output_names is false. */
     char *first_head, *first_tail;
     char *folder; /* Relative names begin here, or in the current directory if this is NULL. */
     /* If false, the path is relative while the folder is the current directory. */
@@ -96,7 +97,8 @@ bool tool_output_make(struct tool_output *output, const struct tool_output_names
 void tool_output_clear(struct tool_output *output);
 
 /* Returns the path without a number. The output has this path unless another program of the run has
- * written such a file. The path is valid until the next call for this output. */
+ * written a file of this name. The path is valid until the next call for this output.
+ * tool_output_make must have succeeded. */
 const char *tool_output_path(struct tool_output *output);
 
 /*
@@ -112,15 +114,16 @@ const char *tool_output_claim(struct tool_output *output, bool creates);
  * the case that another process has created the file meanwhile. */
 void tool_output_pass(struct tool_output *output);
 
-/* Returns the path with the next number. This is for an output that the caller creates itself, such
- * as a directory. */
+/* Returns the path with the next number, which is valid until the next call for this output. This
+ * is for an output that the caller creates itself, such as a directory. tool_output_make must have
+ * succeeded. */
 const char *tool_output_next(struct tool_output *output);
 
 /* tool_output_is_of_run returns whether a file that was last changed at `time` belongs to this run.
  * tool_output_is_complete returns whether `time` is also before the start of this program. Such a
  * file no longer changes, so all ranks see the same file. Linux records the start of a process with
- * a resolution of 10 ms, so a file that a rank writes in the first 10 ms of the program may seem to
- * be complete before it. */
+ * a resolution of 10 ms, so a file that a rank writes in the first 10 ms of the program may seem
+ * to be older than the program. */
 bool tool_output_is_of_run(const struct timespec *time);
 bool tool_output_is_complete(const struct timespec *time);
 

@@ -104,7 +104,8 @@ static void visit_one(const struct visit *visit)
         visit->each(visit->data, at, completion->status, 0);
 }
 
-/* Visits the request of the operation whose error the call has returned. MPI has freed it. */
+/* Visits the request of the operation whose error the call has returned. MPI has freed this
+ * request, so its handle is now MPI_REQUEST_NULL. */
 static void visit_failed(const struct visit *visit)
 {
     for (struct pending *at = visit->held; at; at = at->next_held) {

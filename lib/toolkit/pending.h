@@ -28,7 +28,7 @@ struct pending {
      * an exchange with acquire and release, and then checks that the entry still has the handle. */
     bool held;
     int place;                 /* This is the index of the request among those of that call. */
-    struct pending *next_held; /* The same call holds this entry too, unless it is NULL. */
+    struct pending *next_held; /* This is the next entry that the same call holds, or NULL. */
 };
 
 struct pending_table {
@@ -79,10 +79,10 @@ static inline void pending_drop(struct pending *pending)
 }
 
 /* Lets a call hold an entry that pending_find has returned for `handle`. `place` is the index of
- * the request among those of the call. `held` is the first of the entries that the call holds
- * already, or NULL. Returns false if another call holds the entry by now, or if the entry no longer
- * has this handle. Several requests may have the same handle: Open MPI gives one handle to all
- * requests that are complete when they are created. */
+ * the request among those of the call. `held` is stored in `next_held`: it is the first of the
+ * entries that the call holds already, or NULL. Returns false if another call holds the entry by
+ * now, or if the entry no longer has this handle. Several requests may have the same handle: Open
+ * MPI gives one handle to all requests that are complete when they are created. */
 static inline bool pending_hold(struct pending *pending, uint64_t handle, int place,
                                 struct pending *held)
 {

@@ -40,7 +40,7 @@ static FILE *open_proc(long pid, const char *what)
     return fopen(path, "re");
 }
 
-/* Returns false if the process does not exist or /proc does not describe it. */
+/* Returns false if the process is init (1), does not exist, or is not described in /proc. */
 static bool read_process(long pid, struct process *process)
 {
     char text[1024];
@@ -58,9 +58,9 @@ static bool read_process(long pid, struct process *process)
                             &process->parent, &process->group, &process->start) == 3;
 }
 
-/* Returns the time at which the system started, in nanoseconds since the Epoch. The two clocks
- * cannot be read at the same time, so they are read several times, and the attempt that took the
- * least time is used. */
+/* Returns the time at which the system started, in nanoseconds since the Epoch. CLOCK_REALTIME and
+ * CLOCK_BOOTTIME cannot be read at the same time, so they are read several times, and the attempt
+ * that took the least time is used. */
 static long long system_start(void)
 {
     enum { TRIES = 10, SOON = 20000 };
@@ -139,8 +139,8 @@ static bool is_launcher(const char *string)
     return !strncmp(name, "mpiexec", 7) || !strncmp(name, "mpirun", 6);
 }
 
-/* Returns whether a process starts the ranks of one job and then ends. Other launchers, such as
- * daemons of Slurm and PRRTE, start several programs one after the other. */
+/* Returns whether an argument names a launcher that starts the ranks of one job and then ends.
+ * Others, such as daemons of Slurm and PRRTE, start several programs one after the other. */
 static bool starts_one_job(const char *string)
 {
     const char *name = qmpi_text_base_name(string);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Finds the run to which this process belongs. One `qmpi run` starts one run, which is an MPI job
- * or a script that starts several MPI jobs. Without `qmpi run`, the run is the oldest script above
- * the launcher that was started with settings of qmpi in its environment (QMPI_TOOLS, QMPI_CONFIG,
- * or libqmpi in LD_PRELOAD), or the launcher if there is no such script. If a launcher starts `qmpi
- * run`, the run is the launcher. In both cases, that is, unless a `qmpi run` starts the launchers,
- * if the process is in a batch job of Slurm, the run is this whole batch job. Each process finds
- * its run by itself, in its environment and in /proc.
+ * or a script that starts several MPI jobs. Without `qmpi run`, the run is a script above the
+ * launcher: the oldest one whose environment had settings of qmpi (QMPI_TOOLS, QMPI_CONFIG, or
+ * libqmpi in LD_PRELOAD) when it was started. If there is no such script, or if the launcher starts
+ * `qmpi run`, the run is the launcher. In a batch job of Slurm, however, the run is the whole batch
+ * job, unless `qmpi run` starts the launchers. Each process finds its run by itself, in its
+ * environment and in /proc.
  */
 #ifndef QMPI_TOOLKIT_RUN_H
 #define QMPI_TOOLKIT_RUN_H
@@ -47,9 +47,9 @@ const char *tool_run_program(void);
  * text belongs to the environment. */
 const char *tool_run_batch_job(void);
 
-/* Returns the same, but if srun of Slurm has started the program, the number of its step follows:
- * 4711.0. Other launchers may run their processes in steps that differ from node to node, which are
- * therefore left out. The text must not be freed. */
+/* Returns the result of tool_run_batch_job. If srun of Slurm has started the program, the number of
+ * its step follows, as in 4711.0. The steps of other launchers are left out, because they may
+ * differ from node to node. The text must not be freed. */
 const char *tool_run_batch_step(void);
 
 /* Returns the name of the user, or the user id if the environment has no name. The text must not be

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads memory through a pointer that may be invalid. The kernel copies the memory, and returns an
- * error where a direct access would cause a fault. This usually takes one system call. Any thread
- * may call these functions, also in a signal handler.
+ * error where a direct access would cause a fault. This usually takes one system call, or one for
+ * each 64 bytes of a string. Any thread may call these functions, also in a signal handler.
  */
 #ifndef QMPI_TOOLKIT_SAFE_READ_H
 #define QMPI_TOOLKIT_SAFE_READ_H

@@ -41,13 +41,14 @@ void table_free(struct table *table);
  * exhausted. Only the owner may call this. */
 void *table_add(struct table *table, const uint64_t *key);
 
-/* Returns the next row in the order in which the rows were added, or NULL if there are no more.
- * `place` belongs to the caller, must be zero before the first call, and is moved on by each call.
- * Any thread may call this. */
+/* This is a position in the order in which the rows were added. The first is zero. */
 struct table_place {
     struct table_block *block;
     size_t at;
 };
+
+/* Returns the row at `place`, which belongs to the caller, and moves `place` to the next row.
+ * Returns NULL if there are no more rows. Any thread may call this. */
 void *table_next(const struct table *table, struct table_place *place);
 
 /* Returns the row whose key begins with this word, or NULL if there is none. Any thread may call

@@ -14,7 +14,8 @@ _Thread_local struct thread_level *thread_level_current;
 static size_t level_size;
 static void (*level_left)(struct thread_level *level);
 static pthread_key_t key;
-/* This is a list. A level is complete before it is added at the front, and is never removed. */
+/* This is the list of the first levels of all threads. A level is complete before it is added at
+ * the front, and is never removed. */
 static _Atomic(struct thread_level *) all;
 
 /* Gives up the levels of a thread that ends. They are not freed, because another thread may be

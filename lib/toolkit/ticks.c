@@ -4,8 +4,8 @@
 
 #include "util/util.h"
 
-/* This is stored by ticks_refine and loaded by any thread, both atomically. Relaxed order is
- * enough, because an old value is only less precise and no other data depends on it. */
+/* ticks_refine stores this, and any thread may load it meanwhile. Neither needs an order, because
+ * an old value is only less precise, and no other data depends on it. */
 uint64_t ticks_scale = UINT64_C(1) << 58;
 
 void ticks_refine(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Includes the headers of all code that the bundled tools share. */
+/* Includes all headers of lib/toolkit, the code that the bundled tools share. */
 #ifndef QMPI_TOOLKIT_TOOLKIT_H
 #define QMPI_TOOLKIT_TOOLKIT_H
 

@@ -223,8 +223,8 @@ static bool create_comm_of_layer(const struct world_processes *all, MPI_Comm *cr
     return is_created;
 }
 
-/* If an MPI call fails, the error handler of the communicator is not called, because the program
- * has made no such call. */
+/* Calls create_comm_of_layer. If an MPI call fails, the error handler of `all->comm` is not called,
+ * because the program has made no such call. */
 static bool create_quietly(const struct world_processes *all, MPI_Comm *created)
 {
     MPI_Errhandler before;
@@ -240,7 +240,8 @@ static bool create_quietly(const struct world_processes *all, MPI_Comm *created)
 }
 
 /* Makes the tool's own communicator if all processes of `all->comm` that have the layer are ready.
- * The program has not used `all->comm` yet, because all processes call this first. */
+ * Otherwise, or if an MPI call fails, returns false. The program has not used `all->comm` yet,
+ * because MPI_Comm_create_from_group has not returned to it. */
 static bool agree_on_comm(const struct world_processes *all, bool ready, MPI_Comm *private_comm)
 {
     int mine = ready, ours = 0;
@@ -253,7 +254,7 @@ static bool agree_on_comm(const struct world_processes *all, bool ready, MPI_Com
     return false;
 }
 
-/* Returns some open session. */
+/* Returns some open session, or MPI_SESSION_NULL if none is open. */
 static MPI_Session find_session(struct tool_world_sessions *sessions)
 {
     pthread_mutex_lock(&sessions->lock);

@@ -25,9 +25,9 @@ static const MPI_Session MPI_SESSION_NULL = NULL;
  * fails. */
 bool tool_world_create_comm(int tool_id, MPI_Comm *comm);
 
-/* Returns false if some process of MPI_COMM_WORLD is known not to have the layer, which must then
- * not communicate on communicators of the program. Sets `*is_first` to true in the process with the
- * lowest rank among those that have the layer. This must be called after MPI_Init. */
+/* Returns false if some process of MPI_COMM_WORLD is known not to have the layer. The layer must
+ * then not communicate on communicators of the program. Sets `*is_first` to whether this process
+ * has the lowest rank among those that have the layer. This must be called after MPI_Init. */
 bool tool_world_is_everywhere(int tool_id, bool *is_first);
 
 /* Send and receive any number of bytes. Several messages are used if necessary, because the count
@@ -76,7 +76,8 @@ struct tool_world_sessions {
     MPI_Session session;
     MPI_Comm made; /* The program's communicator of all processes, or MPI_COMM_NULL if the program
                       has freed it. */
-    MPI_Comm private_comm; /* This is the tool's own communicator of the same processes. */
+    MPI_Comm private_comm; /* This is the tool's own communicator of those of these processes that
+                              have the layer. */
 };
 
 void tool_world_sessions_make(struct tool_world_sessions *sessions);
@@ -89,8 +90,9 @@ void tool_world_sessions_retain(int tool_id);
 /* Called after MPI_Session_init. Returns true if no other session was open. */
 bool tool_world_sessions_begin(struct tool_world_sessions *sessions, MPI_Session session);
 
-/* Called after MPI_Comm_create_from_group. Does nothing unless `comm` contains as many processes as
- * mpi://WORLD; otherwise, collective over the processes of `comm` that have the layer. */
+/* Called after MPI_Comm_create_from_group. If `comm` contains as many processes as mpi://WORLD,
+ * this is collective over those that have the layer, and makes `private_comm` unless one of them
+ * has no suitable session. Otherwise, this does nothing. */
 void tool_world_sessions_add(struct tool_world_sessions *sessions, int tool_id, MPI_Comm comm);
 
 /* Like tool_world_is_everywhere, but for the processes in mpi://WORLD. Called after
@@ -98,14 +100,15 @@ void tool_world_sessions_add(struct tool_world_sessions *sessions, int tool_id, 
 bool tool_world_sessions_are_everywhere(const struct tool_world_sessions *sessions, int tool_id,
                                         bool *is_first);
 
-/* Called before MPI_Comm_free and MPI_Comm_disconnect. */
+/* Called before MPI_Comm_free and MPI_Comm_disconnect. `disconnects` tells whether it is the
+ * latter. */
 void tool_world_sessions_leave(struct tool_world_sessions *sessions, MPI_Comm comm,
                                bool disconnects);
 
 /* Called before MPI_Session_finalize. Sets `*last` to whether MPI ends with this session, because
  * no other session is open and the world is not open either. Returns true if all processes reach
- * this point and MPI_Finalize does not follow. `*comm` then contains all processes, and the caller
- * frees it. */
+ * this point and MPI_Finalize does not follow. `*comm` then contains all processes that have the
+ * layer, and the caller frees it. */
 bool tool_world_sessions_end(struct tool_world_sessions *sessions, MPI_Session session,
                              MPI_Comm *comm, bool *last);
 

@@ -2,8 +2,8 @@
 /*
  * The checks that need more than one call of a layer: the memory, MPI objects and threads that the
  * tool creates, what it writes, and the storage of other layers. Each is in a file of its own.
- * validator.c starts the checks, and reports each call to them. Those that need calls outside MPI
- * redirect these calls of the tool's library (watch.h).
+ * validator.c starts the checks, and passes calls of MPI to them. Those that must see calls outside
+ * MPI redirect these calls of the tool's library (watch.h).
  *
  * Functions may be called in any thread unless they say otherwise.
  */
@@ -59,8 +59,8 @@ size_t validator_heap_size(const void *address);
 
 /* ---- The storage of layers, in storage.c -----------------------------------------------------
  * While the code of a layer runs, the storage of the other layers (QMPI_Register_tool_storage) must
- * not change. A change that its owner may have made is not reported: the owner may run at the same
- * time, or be called. */
+ * not change. A change that the owner of the storage may have made is not reported: the owner may
+ * run at the same time, or be called. */
 
 /* The code of the innermost visit's layer begins to run, or continues after a call of MPI. */
 void validator_storage_begin(const struct visit *visit);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger arrays are not compared. */
+/* Larger outputs are not compared, and a copy of a larger input counts as a difference. */
 enum { BYTES_MAX = 1 << 16 };
 
 static size_t argument_size(const QMPIX_Parameter *parameter)
@@ -73,7 +73,8 @@ static bool read_integer(const QMPIX_Call *call, int index, long long *value)
     return true;
 }
 
-/* Returns the number of elements to which an argument points, or 0 if it is unknown. */
+/* Returns the number of elements to which an argument points, or 0 if the number is unknown or the
+ * elements are larger than BYTES_MAX. */
 static int element_count(const QMPIX_Call *call, int index, const QMPIX_Parameter_traits *traits)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[index];

@@ -31,7 +31,8 @@ const void *compare_saved_argument(const struct compare_values *values, int inde
 
 /* Returns the index of the first argument of `call` that differs from the saved one, or -1 if there
  * is none. `call` must be a call of the same function. A status in place of MPI_STATUS_IGNORE, a
- * variable of the layer for an output, and a copy of an input do not count as differences. */
+ * variable of the layer for an output, and a copy of an input do not count as differences. However,
+ * a copy of a buffer, or of an array of unknown length or of more than 64 KiB, does. */
 int compare_arguments(const struct compare_values *values, const QMPIX_Call *call);
 
 /* Saves the result and the outputs of the next function. */

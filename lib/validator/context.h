@@ -13,10 +13,10 @@
 void context_start(const struct qmpi_validate_host *host);
 
 /* Returns the context with which the function `number` is observed. This is `context` if it is a
- * context from below a layer's nodes or a layer's own one (QMPI_CHECK_BELOW, QMPI_CHECK_OWN); the
- * observer then reports it if it belongs to another layer or function. Otherwise, the context is
- * reported here, and the right one is returned, or the process ends if it is not known which layer
- * makes the call or the right context. `context` may be any value. */
+ * node below a layer (QMPI_CHECK_BELOW), or a layer's own node (QMPI_CHECK_OWN). The observer then
+ * reports it if it belongs to another layer or function, or is the layer's own one. Any other
+ * `context` is reported here, and the right one is returned; if the layer that makes the call or
+ * the right context is unknown, the process ends. `context` may be any value. */
 QMPI_Context context_check(QMPI_Context context, int number);
 
 /* Returns the context with which a layer should call the next function, or NULL if this MPI lacks

@@ -23,8 +23,9 @@ struct object {
     QMPIX_Kind kind;
     unsigned char handle[HANDLE_MAX]; /* followed by zeros */
     int tool_id;
-    const char *creator;            /* the function that has created it */
-    const QMPIX_Function *function; /* the function in whose call the layer made it */
+    const char *creator;            /* the name of the function that has created it */
+    const QMPIX_Function *function; /* the same function; for QMPIX_Tool_create_comm, the one in
+                                       whose call the layer called it, or MPI_Init */
     const void *address;
 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -66,7 +66,7 @@ static void count_bytes(int tool_id, long long bytes)
     notes_add_memory(tool_id, in_visit ? visit->function : NULL, bytes);
 }
 
-/* Adds a new block, and returns its address. */
+/* Adds a new block if `caller` is in the code of a layer. Returns `address`, which may be NULL. */
 static void *add(void *address, size_t size, const void *caller)
 {
     const int tool_id = address ? watch_find_layer(caller) : 0;

@@ -129,7 +129,8 @@ void job_hide(void)
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* Waits for a process that is writing a slot, unless it has died. */
+/* Returns whether a slot is complete. If another process is writing it, waits for this process, but
+ * not for ever, because it may have died. */
 static bool is_complete(const struct slot *slot)
 {
     enum { TURNS = 100000 };
@@ -248,7 +249,7 @@ static void wait_for_others(void)
 {
     enum { SECONDS = 10, STEPS_PER_SECOND = 100 };
     for (int i = 0; i < SECONDS * STEPS_PER_SECOND && !table->printed; i++) {
-        if (!others_take_part()) /* The last process has died. */
+        if (!others_take_part()) /* The last process is printing, or it has died. */
             return;
         usleep(1000000 / STEPS_PER_SECOND);
     }

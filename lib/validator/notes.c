@@ -119,7 +119,7 @@ void notes_add_memory(int tool_id, const QMPIX_Function *function, long long byt
         added[tool_id][function->number].bytes += bytes;
 }
 
-/* Returns the added time or memory. */
+/* Returns the added time in microseconds, or the added memory in bytes. */
 typedef double cost_function(const struct added *of_function);
 
 static double time_of(const struct added *of_function)

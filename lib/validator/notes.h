@@ -19,8 +19,8 @@ void notes_print_variants(void);
 /* Returns the time of a monotonic clock in nanoseconds. */
 uint64_t notes_time(void);
 
-/* Adds time in nanoseconds that a layer has spent in a call of a function. `ends` tells whether the
- * call ends, and is then counted. May be called by any thread. */
+/* Adds time in nanoseconds that a layer has spent in a call of a function. If `ends` is true, the
+ * call ends, and is counted. May be called by any thread. */
 void notes_add_time(int tool_id, const QMPIX_Function *function, uint64_t time, bool ends);
 
 /* Adds bytes that a layer has allocated in a call of a function. The number is negative if they

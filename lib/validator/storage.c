@@ -48,10 +48,10 @@ static bool have_one_library(int tool_id, int other)
            !other_library || !strcmp(library, other_library);
 }
 
-/* Returns the number of bytes of the owner's storage that only the owner may write, or 0 if it is
- * unknown. If the storage is a variable, its size is unknown: the memory after it belongs to the
- * same library, but perhaps to another layer of the same tool. Therefore, only the first bytes
- * count. */
+/* Returns the number of bytes of the owner's storage that layer `tool_id` must not write, or 0 if
+ * it is unknown. If the storage is a variable, its size is unknown, and only its first bytes count.
+ * These are fewer if both layers have the same library, because the memory after the variable may
+ * then belong to layer `tool_id`. */
 static size_t size_of(int owner, int tool_id)
 {
     const char *const storage = storage_of(owner);
@@ -72,7 +72,7 @@ static size_t size_of(int owner, int tool_id)
     return size < BYTES_MAX ? size : BYTES_MAX;
 }
 
-/* Other threads may write these bytes at the same time. */
+/* Sanitizers ignore this function, because other threads may write these bytes at the same time. */
 __attribute__((no_sanitize("address", "thread"))) static uint64_t sum_of(const void *bytes,
                                                                          size_t size)
 {
@@ -85,7 +85,8 @@ __attribute__((no_sanitize("address", "thread"))) static uint64_t sum_of(const v
 
 /* ---- Changes by the owner -------------------------------------------------------------------- */
 
-/* Returns whether the storage contains functions of the owner, which others may call. */
+/* Returns whether the storage contains addresses in the owner's library. They may be functions of
+ * the owner that other layers call. */
 __attribute__((no_sanitize("address", "thread"))) static bool
 offers_functions(int owner, const void *storage, size_t size)
 {

@@ -259,8 +259,8 @@ static QMPIX_Traits function_traits_of(const QMPIX_Function *function)
     return traits;
 }
 
-/* Reports a collective call within a call that is not collective, because other processes of the
- * communicator do not take part. */
+/* Reports a collective call within a call on the same communicator that is not collective, because
+ * other processes of the communicator do not take part. */
 static void check_collective(const struct visit *visit, const QMPIX_Call *call)
 {
     const QMPIX_Traits own = function_traits_of(call->function),
@@ -490,9 +490,9 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 
 static pid_t process; /* Forked children do not report. */
 
-/* Reports faults that are known only now, and the summary. If there are faults and the exit status
- * is 0, it becomes 1: in a nested call of exit, glibc continues with the handlers that have not run
- * yet. */
+/* Reports faults that are known only now, and prints the summary. If there are faults, an exit
+ * status of 0 becomes 1: in a nested call of exit, glibc continues with the handlers that have not
+ * run yet. */
 static void end_with_failure(int status, void *data)
 {
     bool any = false;

@@ -11,8 +11,7 @@
 
 typedef void watch_function(void);
 
-/* A function, and the function that is called in its place, or NULL if the function is not
- * watched. */
+/* The name of a function, and the function that is called in its place. */
 struct watch_entry {
     const char *name;
     watch_function *watched;
@@ -33,9 +32,9 @@ void watch_layer(int tool_id);
 bool watch_contains(int tool_id, const void *address);
 
 /* Returns the layer whose code calls a watched function from `address`, or 0 if there is none. If
- * its tool is in the stack several times, this is the layer whose call is in progress in this
- * thread; otherwise the layer that was loaded last, whose init function may be running, if it is of
- * this tool; otherwise the lowest one. */
+ * several layers have this code, returns the first of these that has it: the layer of the innermost
+ * visit in this thread, the layer that was loaded last (its init function may be running), and the
+ * lowest layer. */
 int watch_find_layer(const void *address);
 
 /* Returns whether the code of a layer may run outside its calls, because its library calls

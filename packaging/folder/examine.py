@@ -3,10 +3,10 @@
 
 It fails for each of these:
 
-- a symbol of a later glibc than GLIBC, such as 2.28
+- a symbol of a later glibc than GLIBC (such as 2.28)
 - a library that is neither in the folder, nor part of glibc or of GCC's runtime, nor that of Open MPI
 - a run path that does not begin with $ORIGIN
-- PATH, the directory in which it was built, in a file that is not an object
+- PATH, the directory in which the folder was built, in a file that is not an object
 """
 import re
 import subprocess

@@ -4,8 +4,9 @@
     mpi_names.py PACKAGES KIND DIRECTORY
 
 PACKAGES is a directory in which packages of a newer release are unpacked, and KIND is mpich or openmpi. DIRECTORY gets
-the mpi.h of the packages, a library that has the soname of theirs and the names and kinds of its symbols, but not its
-code, and a file for pkg-config. The build only reads which functions and objects exist. No process loads the library.
+the mpi.h of the packages, a file for pkg-config, and a library. This library has the soname of the packages' library,
+and the names and kinds of its symbols, but not its code: the build only reads which functions and objects exist, and no
+process loads the library.
 """
 import re
 import shutil

@@ -17,8 +17,8 @@ struct qmpi_abi_status {
     int internal[5]; /* the hidden members of this library's status */
 };
 
-/* The offsets in MPI_Status between which the members lie that are not public: in MPICH the first
- * ones, in Open MPI the last. */
+/* The members of MPI_Status that are not public are between these two offsets: in MPICH at the
+ * beginning, in Open MPI at the end. */
 #ifdef OPEN_MPI
 enum {
     QMPI_ABI_HIDDEN = offsetof(MPI_Status, MPI_ERROR) + sizeof(int),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles and constants of this MPI library and of the standard ABI, in both directions.
+ * Converts handles and constants between this MPI library and the standard ABI, in both directions.
  *
  * Predefined handles of the ABI are numbers below QMPI_ABI_PREDEFINED. Tables that qmpi_abi_start
  * fills map them to the handles of this library and back. Any other handle of the ABI consists of
@@ -138,8 +138,8 @@ static inline int qmpi_abi_to_native_number(QMPIX_Constants kind, int abi)
 }
 
 /* Returns the error class of the ABI for one of this library. An error code, which is larger than
- * any class, does not change. The comparison saves a search for the arbitrary values in statuses
- * whose error was never set. */
+ * any class, does not change. Statuses whose error was never set contain arbitrary values. Most of
+ * these are larger, too, so that they need no search. */
 static inline int qmpi_abi_from_error(int error)
 {
     enum { LARGER_THAN_CLASSES = 1 << 14 };

@@ -18,8 +18,8 @@ static const char variable[] = "QMPI_CLOCK";
 bool qmpi_clock_is_counter;
 
 QMPI_LOCK(start_lock);
-/* Stored with release order, after `beginning`, `qmpi_clock_is_counter` and the rate; a thread that
- * has loaded it with acquire order may read these. */
+/* Stored with release order, after `beginning`, `qmpi_clock_is_counter` and the rate. A thread that
+ * has loaded true with acquire order may read these. */
 static bool started;
 static struct qmpi_clock_moment beginning;
 enum { SCALE_BITS = 48 }; /* rounding changes a time by about 1 ns per day */

@@ -54,8 +54,8 @@ struct qmpi_clock_tick {
     double error; /* maximum relative error */
 };
 
-/* Returns the moment at which the clock was started. For this function and the next two, it must
- * have been started. */
+/* Returns the moment at which the clock was started. The clock must have been started before this
+ * function or one of the next two is called. */
 struct qmpi_clock_moment qmpi_clock_started_at(void);
 
 /* Returns the length of a tick. If the clock is the cycle counter, measures it over the time since

@@ -94,7 +94,8 @@ static bool is_timeout(const char *value)
     return qmpi_config_read_seconds(value, &seconds);
 }
 
-/* Settings whose values are restricted, with the check for each. */
+/* The check of each setting whose values are restricted. The topics of the setting debug are
+ * checked by refuse_topics instead. */
 static const struct {
     bool (*is_valid)(const char *value);
     const char *hint;

@@ -25,8 +25,9 @@ struct files {
     bool named; /* whether QMPI_CONFIG was set when the files were read */
 };
 
-/* Reads a file to *text. Returns NULL, or the reason why it cannot be read. /dev/null counts as an
- * empty file. Pipes are refused, because reading one could wait for ever. */
+/* Reads a file to *text, which the caller frees in any case, and adds its size to *size. Returns
+ * NULL, or the reason why the file cannot be read. /dev/null counts as an empty file. Pipes are
+ * refused, because reading one could wait for ever. */
 static const char *read_all(int descriptor, char **text, size_t *size)
 {
     struct stat status;

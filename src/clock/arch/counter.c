@@ -9,8 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether the kernel considers the counter reliable: it no longer offers one that it has found to
- * differ between cores. If the file cannot be read, the counter counts as reliable. */
+/* Whether the kernel considers the counter reliable. If it has found that the counter differs
+ * between cores, it no longer lists the counter in this file. If the file cannot be read, the
+ * counter counts as reliable. */
 static bool kernel_trusts_counter(void)
 {
     char line[256] = "";
