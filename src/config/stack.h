@@ -16,8 +16,8 @@
 struct qmpi_stack {
     struct qmpi_tool_list tools;    /* the entries, one for each layer, invalid ones included */
     struct qmpi_tool_list disabled; /* the entries that QMPI_DISABLE leaves out */
-    const char *variable; /* the variable that contains the middle part, even if it is empty; NULL:
-                             no variable is set */
+    const char *variable; /* the variable that gives the middle part, which may be empty; NULL: no
+                             such variable is set */
     const char *source;   /* the origin of the middle part, in messages */
     char *notes;          /* notes for the user, one line each, without prefix; may be empty */
 };

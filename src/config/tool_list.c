@@ -204,8 +204,8 @@ static char *refuse_reserved_name(const char *key)
     return problem;
 }
 
-/* Returns a valid value in the form in which it is stored: "yes" or "no" for all words that mean
- * the same. */
+/* Returns a valid value in the form in which it is stored: "yes" or "no" if the option is boolean,
+ * otherwise unchanged. */
 static const char *reserved_word(enum qmpi_tool_reserved option, const char *value)
 {
     if (reserved_options[option].is_valid != is_boolean_value)
@@ -241,8 +241,9 @@ static bool has_option(const struct qmpi_tool_entry *entry, const char *key)
     return i < entry->option_count;
 }
 
-/* Limits, because each key is compared with all others, and each value of a condition is appended
- * to a copy of those before it. */
+/* Limits of one entry. Without them, the time could grow with the square of the length: each key is
+ * compared with all others, and each value of a condition is appended to a copy of those before
+ * it. */
 enum { OPTIONS_MAX = 1000, CONDITION_MAX = 16384 /* bytes of the values of one condition */ };
 
 static char *given_twice(const char *key)

@@ -12,10 +12,10 @@
 /* ---- Options for qmpi ------------------------------------------------------------------------ */
 
 /*
- * The options of an entry that are for qmpi, for all kinds of tools: their names start with `@`.
- * They are given like the options of the tool, in QMPI_TOOLS and in the configuration file, but the
- * tool does not see them. To add an option, add a number here and a line in `reserved_options`
- * (tool_list.c).
+ * The options of an entry that are for qmpi itself, whatever the kind of the tool. Their names
+ * start with `@`. They are given like the options of the tool, in QMPI_TOOLS and in configuration
+ * files, but the tool does not see them. To add an option, add a number here and a line in
+ * `reserved_options` (tool_list.c).
  */
 enum qmpi_tool_reserved {
     QMPI_RESERVED_PRELOAD,  /* whether `qmpi run` preloads the tool: yes or no; default: only if the
@@ -89,8 +89,8 @@ struct qmpi_tool_entry {
     const char *part;      /* "above" or "below" if it is in such a section; NULL: otherwise */
     /* For an entry of a named stack, the scope of the outermost entry through which it is used. */
     enum qmpi_tool_scope scope;
-    /* That of its section or, if this is AS_SET, of the innermost entry through which it is used
-     * and that has another value. */
+    /* The value of its section. If that is AS_SET: the value of the innermost entry through which
+     * it is used and whose value is not AS_SET. */
     enum qmpi_tool_on_error on_error;
 };
 
@@ -124,7 +124,8 @@ struct qmpi_tool_entry *qmpi_tool_list_add_copy(struct qmpi_tool_list *list,
 /* Adds an entry and takes over all that it owns: `entry` is invalid afterwards. */
 void qmpi_tool_list_move(struct qmpi_tool_list *to, const struct qmpi_tool_entry *entry);
 
-/* Splits and parses `text` (NULL: the empty list). Invalid entries contain their message. */
+/* Sets `list`, which the caller frees, to the entries in `text` (NULL: none). Invalid entries
+ * contain their message. */
 void qmpi_tool_list_parse(const char *text, struct qmpi_tool_list *list);
 
 void qmpi_tool_list_free(struct qmpi_tool_list *list);

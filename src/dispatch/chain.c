@@ -175,7 +175,8 @@ IN_LOOP QMPI_Context insert_node(int tool_id, int number, enum node_kind kind,
 {
     struct qmpi_node *next_node = qmpi_node_of(next);
     for (struct qmpi_node *node = next_node->above; node; node = node->same) {
-        /* The function of a QMPI layer may differ, if a later registration has replaced it. */
+        /* A node of a QMPI layer may have an older function, which a later registration has
+         * replaced. */
         if (node->node.tool_id == tool_id && (kind != NODE_QMPI || node->node.function == function))
             return &node->node;
     }
@@ -346,7 +347,8 @@ static void add_interceptors(int tool_id, const struct qmpi_chain_layer *layer)
     add_nodes(tool_id, NODE_OBSERVER, layer->observing);
 }
 
-/* Copies to `selected` those of `functions` for which the layer is on at first. */
+/* Copies to `selected` those of `functions` for which the layer is on at first, and returns
+ * `selected`. If `functions` is NULL, returns NULL. */
 static qmpi_function *const *filter_started(int tool_id, qmpi_function *const *functions,
                                             qmpi_function **selected)
 {

@@ -109,8 +109,8 @@ bool qmpi_chain_is_active(void);
  * once. */
 void qmpi_chain_activate(void);
 
-/* Between these two calls, no other thread switches a layer. A thread calls them to switch a layer,
- * or to set relocations according to the current chains. */
+/* Between these two calls, no other thread switches a layer or replaces an interceptor. A thread
+ * calls them to do so itself, or to set relocations according to the current chains. */
 void qmpi_chain_hold(void);
 void qmpi_chain_release(void);
 

@@ -53,8 +53,8 @@ extern qmpi_function *qmpi_pmpi_slots[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* The entry points MPI_X of libqmpi, even if these names are interposed. */
 extern qmpi_function *const qmpi_entries[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* The functions that terminators call: PMPI_X of the MPI library or, for the functions that
- * wrap_terminator_targets in startup/startup.c lists, a wrapper of it. */
+/* The functions that terminators call: PMPI_X of the MPI library, or a wrapper of it (see
+ * wrap_terminator_targets in startup/startup.c). */
 extern qmpi_function *qmpi_terminator_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /* The targets of PMPI_X after qmpi_chain_start: the functions of the MPI library, or what src/mpit
@@ -91,9 +91,9 @@ struct qmpi_node {
     struct qmpi_node *above; /* one of the nodes whose next node is this one; NULL: none */
     struct qmpi_node *same;  /* another node with the same next node; NULL: last */
     qmpi_function *thunk;    /* for PMPI layers above (pmpi/thunk.c); NULL: none yet */
-    const void *observer;    /* the observer of the layer, or of the run of layers that it tops
-                                (observe/observe.c), or one that checks the layer (chain.h); NULL:
-                                none */
+    const void *observer;    /* the observer of the layer, or of a run of layers with this one on
+                                top (observe/observe.c), or one that checks the layer (chain.h);
+                                NULL: none */
     const struct qmpi_node_trampoline *trampoline; /* used when this node is the first; NULL: see
                                                       target_of in chain.c */
     qmpi_function *mpich_function; /* with the signature of MPICH's variant: the layer's own
@@ -211,11 +211,11 @@ extern _Thread_local struct qmpi_dispatch_thread qmpi_dispatch_thread QMPI_HIDDE
     __attribute__((tls_model("initial-exec")));
 
 /*
- * A function that sets qmpi_dispatch_thread.entry to its frame is in a code section of its own. If
- * C functions can do this (arch/frame.h), QMPI_ENTER is their first statement; it also restores the
- * outer entry at the end of the scope. The outer entry is kept in the stack frame (`volatile`), not
- * in a register. If C functions cannot do this, entries.S contains the functions; the one for an
- * observer calls a C function with the name QMPI_ENTERED(name).
+ * The functions that set qmpi_dispatch_thread.entry to their frame are in a separate code section.
+ * If C functions can do this (arch/frame.h), QMPI_ENTER is their first statement; it also restores
+ * the outer entry at the end of the scope. The outer entry is kept in the stack frame (`volatile`),
+ * not in a register. If C functions cannot do this, entries.S contains the functions; the one for
+ * an observer calls a C function with the name QMPI_ENTERED(name).
  */
 #ifdef QMPI_FRAME_ENTER
 #define QMPI_TRAMPOLINE __attribute__((section("qmpi_trampolines")))

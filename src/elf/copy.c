@@ -123,7 +123,7 @@ static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
 
 /* ---- The segment ----------------------------------------------------------------------------- */
 
-/* It begins with the program headers. */
+/* The additional segment of the copy (see copy.h), which begins with the program headers. */
 struct segment {
     uint64_t offset, address;              /* its beginning, in the file and in memory */
     uint64_t dynamic_at, strings_at, size; /* offsets of two parts in it; its size */
@@ -173,8 +173,9 @@ static ElfW(Phdr) header_for(uint32_t type, uint32_t flags, const struct segment
                         .p_align = align};
 }
 
-/* Returns the program headers of the original, with the new segment after the last PT_LOAD segment:
- * the loader requires ascending addresses. */
+/* Returns the program headers of the copy, which the caller frees. The new segment comes after the
+ * other PT_LOAD segments, because the loader requires ascending addresses; PT_DYNAMIC and PT_PHDR
+ * lead to it. */
 static ElfW(Phdr) * make_headers(const struct qmpi_elf_file *file, const struct segment *segment)
 {
     int count, last = -1, made = 0;
@@ -243,9 +244,9 @@ struct copy_record {
     struct copy_record *next;
 };
 
-/* Only the thread that builds the stack adds records, and none is removed. The head is stored with
- * release order, after the record is complete, and loaded with acquire order by threads that open a
- * library. */
+/* One thread at a time adds records (under the lock of qmpi_copies_make), and none is removed. The
+ * head is stored with release order, after the record is complete, and loaded with acquire order by
+ * any thread. */
 static struct copy_record *copies;
 
 void qmpi_elf_copy_record(const char *path, const char *original, const struct stat *status,

@@ -38,8 +38,8 @@ void qmpi_elf_copy_record(const char *path, const char *original, const struct s
  */
 const char *qmpi_elf_copy_original(const char *path);
 
-/* Whether the library at `path` is a copy of the one that `name` (a path, a file name or a soname)
- * means. Any thread. */
+/* Whether the library at `path` is a copy, and `name` (a path, a file name or a soname) means its
+ * original, or is the path of the copy. Any thread. */
 bool qmpi_elf_copy_is_of(const char *path, const char *name);
 
 #endif

@@ -231,10 +231,10 @@ static const char *read_dynamic(struct qmpi_elf_file *file, bool program)
 }
 
 /*
- * check_hash and check_relocations check data that the loader uses unchecked, so that wrong values
- * would end the process: the filter size of the hash table, the size and kind of relocations, and
- * whether those counted as relative are relative. Other damage causes a signal, which
- * loader/problem.c reports.
+ * check_hash and check_relocations check data for which the loader has assertions, which would end
+ * the process without a signal: the filter size of the hash table, the size and kind of
+ * relocations, and whether those that DT_RELACOUNT counts are relative. Other damage causes a
+ * signal, which loader/problem.c reports.
  */
 static const char *check_hash(const struct qmpi_elf_file *file)
 {

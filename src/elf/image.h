@@ -143,8 +143,8 @@ struct qmpi_elf_file {
  */
 const char *qmpi_elf_file_open(const char *path, struct qmpi_elf_file *file);
 
-/* The same for the file of a program; a shared library is accepted, too. Only for libraries, the
- * hash table and the relocations are checked. */
+/* The same for the file of a program; a shared library is accepted, too. The hash table and the
+ * relocations are not checked. */
 const char *qmpi_elf_file_open_program(const char *path, struct qmpi_elf_file *file);
 
 /* Whether two paths lead to the same file. */

@@ -132,7 +132,7 @@ char *qmpi_loadable_explain(const char *path, const char *reason, const char *hi
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-/* Whether `text`, which follows a `$`, starts with a name that the loader expands. */
+/* Whether `text`, which follows a `$`, starts with `name`, alone or in braces. */
 static bool is_replaced(const char *text, const char *name)
 {
     const bool braced = *text == '{';

@@ -2,7 +2,7 @@
 /*
  * Tells how a complete library can be loaded: whether it can be opened in a running process,
  * whether its path can be preloaded, and whether it must be preloaded because it interposes
- * functions of the C library. `qmpi run` and messages use it.
+ * functions of the C library. The `qmpi` command and messages of libqmpi use these answers.
  */
 #ifndef QMPI_ELF_LOADABLE_H
 #define QMPI_ELF_LOADABLE_H
@@ -21,9 +21,9 @@ const char *qmpi_loadable_obstacle(const struct qmpi_elf_file *file);
 const char *qmpi_loadable_path_obstacle(const char *path);
 
 /*
- * Explains why dlopen failed for the library at `path`. `reason` is the result of dlerror. Returns
- * a message, which the caller frees. It ends with a hint: `hint` if this function does not know the
- * reason.
+ * Explains why dlopen failed for the library at `path`. `reason` is the result of dlerror,
+ * and may be NULL. Returns a message, which the caller frees. The message ends with a hint: `hint`
+ * if this function has none for the reason.
  */
 char *qmpi_loadable_explain(const char *path, const char *reason, const char *hint);
 

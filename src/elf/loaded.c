@@ -387,7 +387,7 @@ static void *open_handle(const struct qmpi_elf_loaded *object)
 }
 
 /* Reads the objects again: between the first walk and dlopen, another object may have been loaded
- * at the address of one of them. */
+ * at the address of one of them. This also sets their names, whose copies have been freed. */
 static int reread_object(struct dl_phdr_info *info, size_t size, void *data)
 {
     struct hold_search *search = data;

@@ -37,10 +37,7 @@ typedef void qmpi_elf_visit(void *data, const struct qmpi_elf_relocation *reloca
 void qmpi_elf_visit_relocations(const struct qmpi_elf_loaded *object, qmpi_elf_visit *visit,
                                 void *data);
 
-/*
- * Returns the new target of a relocation that refers to `name`; NULL: no change. Called for each
- * relocation of the object that refers to the address of a symbol.
- */
+/* Returns the new target of a relocation that refers to `name`; NULL: no change. */
 typedef void *qmpi_elf_target(void *data, const char *name, enum qmpi_elf_reference reference);
 
 /* Whether `target` returns a new target for any relocation of the object. This reads only data from

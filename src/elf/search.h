@@ -8,9 +8,9 @@
 #include "elf/image.h"
 
 /*
- * Returns the path of the file for a name (of a DT_NEEDED entry, or passed to dlopen) in a library
- * with this image and path. The caller frees the result. NULL: not found. A name with a slash is
- * not searched for: the result is this name, with $ORIGIN replaced.
+ * Returns the path of the file for a name that a library needs (DT_NEEDED) or passes to dlopen;
+ * `image` and `path` are those of this library. The caller frees the result. NULL: not found. A
+ * name with a slash is not searched for: the result is this name, with $ORIGIN replaced.
  */
 char *qmpi_elf_search(const struct qmpi_elf_image *image, const char *path, const char *name);
 

@@ -82,8 +82,8 @@ def values(given: Input) -> str:
 
 
 def entries(given: Input) -> str:
-    """Lists each predefined handle and constant that both sides have, with its name, for the test
-    of the tables."""
+    """Lists each predefined handle and constant that the ABI and this MPI library both have, with its name, for the
+    test of the tables."""
     lines = [HEAD, '#include "entries.h"\n', "size_t list_handles(struct handle_entry *entries)", "{", "    size_t count = 0;"]
     names = re.findall(r"^#define (MPI_\w+)\s+\(\((MPI_\w+)\)\s*(0x[0-9a-f]+)\)", given.text, re.M)
     for name, kind, value in names:

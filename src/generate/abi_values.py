@@ -12,8 +12,8 @@ HANDLES = {  # type -> QMPIX_KIND_...
 
 
 def read_handles(text: str, known: set[str]) -> list[tuple[str, str, int]]:
-    """Returns (type, name, value) of each predefined handle in the text of the ABI's mpi.h that has a known name; of
-    several known names, the first one counts."""
+    """Returns (type, name, value) of each predefined handle in the text of the ABI's mpi.h that has a known name. If
+    several known names have the same value, the first one counts."""
     found = {}
     for name, kind, value in re.findall(r"^#define (MPI_\w+)\s+\(\((MPI_\w+)\)\s*(0x[0-9a-f]+)\)", text, re.M):
         if kind in HANDLES and name in known:

@@ -79,14 +79,14 @@ class Reader:
             self.words |= {"bool": "_Bool", "true": "1", "false": "0"}
 
     def peek(self):
-        """Returns the text of the next token that is not a space."""
+        """Returns the text of the next token whose kind is not in SPACES."""
         at = self.at
         while at < len(self.tokens) and self.tokens[at][0] in SPACES:
             at += 1
         return self.tokens[at][1] if at < len(self.tokens) else ""
 
     def drop(self):
-        """Skips one token; line numbers are kept. Returns its text, or nothing if it is a space."""
+        """Skips one token; line numbers are kept. Returns its text, or nothing if its kind is in SPACES."""
         kind, text = self.tokens[self.at]
         self.at += 1
         self.out.append(text if kind == "marker" else "\n" * text.count("\n"))

@@ -11,8 +11,7 @@ def created_by(function: Function) -> str:
 
 
 def note_of(function: Function) -> str:
-    """Returns the call that records how a function created a communicator; empty for other
-    functions."""
+    """Returns the call that records how a function created a communicator; empty if this is not recorded."""
     creation = rule_of(function.name).creation
     if not creation or not function.name.startswith("MPI_"):
         return ""
@@ -50,7 +49,7 @@ def creators(source: Source) -> str:
     notes = [(function, note) for function in source.functions if (note := note_of(function))]
     text = (
         f"/* {LICENCE} */\n/* {GENERATED}\n"
-        " * follow_X: the terminators of functions that create communicators; see observe/comms.h. */\n"
+        " * follow_X: wrappers of the functions that create communicators; see observe/comms.h. */\n"
         '#include "observe/comms.h"\n#include "observe/observe.h"\n\n'
     )
     for function, note in notes:

@@ -185,7 +185,7 @@ def echo(source: Source) -> str:
 def exists(source: Source) -> str:
     """EXISTS_X is `~, MPI, X` if MPI_X exists, `~, MPIX, X` if there is only MPIX_X, and `~, MPI, Y` or `~, MPIX, Y` if
     X is Y_c and only Y exists, unless Y has arrays of int: a call of Y_c passes other arrays. Otherwise, EXISTS_X is
-    not defined."""
+    not defined. The macros in tests/observe/programs/expect.h read the second and the third element."""
     present = {function.name: function for function in source.functions}
     lines = [f"/* {LICENCE} */", f"/* {GENERATED} */"]
     for name in source.numbers:

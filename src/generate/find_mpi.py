@@ -11,7 +11,7 @@ WANTED: auto           the first place in AUTO at which a usable MPI is found
 
 Each place yields arguments for COMPILER. The properties are then read from the preprocessed mpi.h
 that these arguments lead to, and from the library that the linker uses. No version of an MPI
-library is assumed, and only by_prefix() and abi() assume file names of one. The output has one line
+library is assumed, and only by_prefix() and abi() assume names of its files. The output has one line
 for each field of Found: its name, and its value or elements, separated by tabs.
 """
 import argparse
@@ -31,8 +31,8 @@ from pathlib import Path
 AUTO = ["mpich", "mpicc", "cc", "openmpi"]
 PACKAGES = {"mpich": ["mpich"], "openmpi": ["ompi-c", "ompi"]}
 COMMANDS = {"mpich": ["mpicc.mpich", "mpicc"], "openmpi": ["mpicc.openmpi", "mpicc"]}
-# Options that make a compiler command print its arguments; each is understood by one MPI library or
-# more.
+# Options that make a compiler command print its arguments. The commands of at least one MPI library
+# understand each of them.
 QUESTIONS = [["-show"], ["--cray-print-opts=all"], ["-compile-info"]]
 # Directories of a prefix that may contain the library; Intel MPI has lib/release.
 LIBRARY_FOLDERS = ["lib", "lib64", "lib/release", f"lib/{sysconfig.get_config_var('MULTIARCH')}"]

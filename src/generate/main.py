@@ -13,7 +13,7 @@ WHAT: header   <qmpi/MPI/functions.h>: numbers, interceptor types, names that cl
       observe_N  for each function: the interceptor of a layer that observes it; in four parts
       observing  the table of these
       description  descriptions of each function and its parameters
-      checked  for lib/validator: functions that layers call instead of the next observer
+      checked  for lib/validator: functions that check the context and call the observing interceptor
       creators  wrappers of the functions that create communicators
       shapes   the kinds of calls that the descriptions distinguish
       handles  weak references to the MPI library's predefined handles

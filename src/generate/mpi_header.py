@@ -17,7 +17,7 @@ PUBLIC = re.compile(r"MPIX?_\w+$")
 
 @dataclass
 class Parameter:
-    """One parameter as mpi.h declares it; `text` is its declaration, `type` its type alone."""
+    """A parameter, with the name that read_parameters() chooses; `text` is its declaration, `type` its type alone."""
 
     name: str
     text: str
@@ -76,7 +76,7 @@ def parse(preprocessed: str) -> c_ast.FileAST:
 
 
 def rename(node, name):
-    """Sets the name in the declarator that the type `node` contains (None: an abstract declarator)."""
+    """Sets the name in the declarator that the type `node` contains; None makes it an abstract declarator."""
     while not isinstance(node, c_ast.TypeDecl):
         node = node.type
     node.declname = name
@@ -122,8 +122,8 @@ def read_parameter_names(tree: c_ast.FileAST) -> dict[str, list[str]]:
 def read_functions(tree: c_ast.FileAST, numbers: list[str], exports: set[str] | None,
                    standard: dict[str, list[str]] | None = None) -> list[Function]:
     """Returns each MPI function that is declared and exported (exported is None: all that are
-    declared), ordered by number, with the standard's names of parameters from
-    read_parameter_names(). Functions that are not in `numbers` get the next numbers."""
+    declared), ordered by number. `standard`, from read_parameter_names(), gives the names of the
+    parameters. Functions that are not in `numbers` get the next numbers."""
     number_of = {name: number for number, name in enumerate(numbers)}
     writer = c_generator.CGenerator()
     found = {}

@@ -19,7 +19,7 @@ COLLECTIVE_NAMES = (
 )
 
 # The first pattern that matches the whole name without _c applies. If none matches, the group
-# follows from the role; without such a role, it is ENVIRONMENT.
+# follows from the role of the function (GROUPS_OF_ROLES); for other roles, it is ENVIRONMENT.
 GROUPS = [
     ("TOOL_INFORMATION", r"MPI_T_.*|MPI_Pcontrol"),
     ("IO", r"MPIX?_File_.*|MPI_Register_datarep"),
@@ -108,7 +108,7 @@ STATUS_GIVEN = ("RECEIVE", "MATCHED_RECEIVE", "MATCHED_PROBE", "SENDRECV", "SEND
 
 @dataclass(frozen=True)
 class Rule:
-    names: str  # lower case, without MPI_, MPIX_ and _c; `i?` and `(_init)?` stand for the variants
+    names: str  # lower case, without MPI_, MPIX_ and _c; `i?`: nonblocking variants, `(_init)?`: persistent ones
     role: str
     shape: str = "NONE"
     flags: str = ""
@@ -229,7 +229,7 @@ NONBLOCKING = re.compile(
     r"i(?!probe|mprobe|nit|nfo_|ntercomm_|s_)(?!\w+_enqueue)\w+|r(put|get|accumulate|get_accumulate)|file_i(read|write)\w*"
     r"|(comm|session|buffer)_i(dup|agree|shrink|flush)(_\w+)?|grequest_(start|class_allocate)")
 PERSISTENT = re.compile(r"(?!session_|threadcomm_)\w+_init")
-# Patterns that identify the functions with a flag that does not follow from their rule.
+# Patterns that identify the functions with a flag that is not in their rule. CREATES also follows from CREATING_ROLES.
 FLAGS = {
     "CREATES": re.compile(
         r"group_((range_)?(incl|excl)|union|intersection|difference|from_session_pset)|(?!t_)\w+_group"
@@ -479,7 +479,7 @@ class Extent:
 # The first entry that matches applies to a pointer. If none matches, a buffer and an array (except of
 # characters) are addresses; any other pointer is an output, or an input if it is const.
 EXTENTS = [
-    # Handles and keys that a call returns or replaces, and pointers to handles that it does not change.
+    # Handles, keys, positions, lengths, addresses and statuses.
     Extent(r".*_free(_keyval)?|MPI_(Keyval_free|Comm_disconnect|File_close|Session_finalize)", r"VALUE", "INOUT"),
     Extent(r"MPI_(Wait|Test|Start)", "request", "INOUT"),
     Extent(r"MPI_Cancel", "request", "IN"),
@@ -543,13 +543,12 @@ EXTENTS = [
     Extent(r"MPI_Type_get_contents.*", "array_of_datatypes", "OUT", "DATATYPES", "max_datatypes"),
     Extent(r"MPI_Type_.*", r"array_of_.*", "IN", "OF", "count"),
 ]
-# The parameters that give the capacity of a string that a call writes.
+# The name of a string that a call writes -> the parameter that gives its capacity.
 ROOM = {"name": "name_len", "desc": "desc_len", "pset_name": "pset_len", "value": "buflen"}
 
 
 def extent_of(function: Function, parameter: Parameter) -> tuple[str, str, int]:
-    """Returns (direction, length, position of the parameter that gives the length) of an
-    argument."""
+    """Returns (direction, length, position of the parameter that gives the length; -1: none) of an argument."""
     text = parameter.type
     is_array = "[" in text
     pointers = text.count("*") + len(re.findall(r"\[\]", text))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Exchanges the statements of the processes (see statement.h). This file is separate from
- * statement.c, because the command uses that file without MPI.
+ * statement.c, because the `qmpi` command uses that file without MPI.
  *
  * The ranks form a binomial tree: the parent of a rank is the rank without its lowest 1 bit, so
  * that a subtree is a range of ranks. Statements are merged on the way up, and the result is sent
@@ -338,7 +338,8 @@ static void find_children(struct tree *tree, int parent)
 {
     tree->children = qmpi_allocate((size_t)tree->size, sizeof *tree->children);
     visit_children(tree, tree->rank, add_child);
-    /* The lowest rank that may be present: all ranks without such an ancestor report to it. */
+    /* Rank 0 is absent, and this is the lowest rank that may be present. All ranks without an
+     * ancestor that may be present report to this one. */
     if (parent < 0 && tree->rank)
         visit_children(tree, 0, add_child);
 }

@@ -237,8 +237,9 @@ static void make_layers(const struct job *job)
     __atomic_store_n(&layer_count, count, __ATOMIC_RELEASE);
 }
 
-/* Returns true if the layers were not known before: processes exchange them in MPI_Init, and
- * whenever they create a communicator of all processes from a session. */
+/* Sets the layers if they are not known yet, and returns whether it has done so: processes exchange
+ * statements in MPI_Init, and whenever they create a communicator of all processes from a
+ * session. */
 static bool set_layers(const struct job *job)
 {
     pthread_mutex_lock(&layers_lock);
@@ -492,8 +493,8 @@ static void print_missing_processes(void *data)
 /*
  * In the first process that has the layer, waits until the messages of all others that have it have
  * arrived, and prints the missing processes if that takes long. The others only send their message,
- * and wait in the collective call that follows. Waiting is no additional risk, since this call
- * would wait for the same processes.
+ * and wait in the collective call that follows. Waiting is no additional risk, since the collective
+ * call would wait for the same processes.
  */
 static void await_all(const struct job_layer *layer, int tool_id, int rank)
 {

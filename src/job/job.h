@@ -24,7 +24,7 @@ void qmpi_job_watch(qmpi_function **targets, double seconds);
 
 /* Wraps MPI_Comm_create_from_group, which may create a communicator of all processes from a
  * session, and MPI_Session_finalize. Called when all other wrappers of these functions are in
- * `targets`, so that the wrappers of this function are called first. */
+ * `targets`, so that the wrappers that this call adds are called first. */
 void qmpi_job_watch_sessions(qmpi_function **targets);
 
 /* Returns the ranks in MPI_COMM_WORLD, or in mpi://WORLD, that have layer `tool_id` (0: the

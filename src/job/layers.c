@@ -49,8 +49,8 @@ static int *common_lengths(const struct member *list, int n, const char *const *
     return lengths;
 }
 
-/* Merges a stack into the list, which has *n members; sets `members` to the member for each layer
- * of the stack. */
+/* Merges a stack into the list, which has *n members. Sets members[k] to the member for layer k of
+ * the stack. */
 static void merge_stack(struct member **list, int *n, const char *const *stack,
                         struct member **members)
 {

@@ -14,16 +14,16 @@
  *   qmpi_frame_cfa(entry)
  *       Returns the canonical frame address of this frame.
  *   QMPI_FRAME_ALL(a, b, c, d)
- *       Whether all of these comparisons hold, in the way that takes the fewest instructions. The
- *       operands may be evaluated in any case.
+ *       Whether all of these comparisons hold, in the way that takes the fewest instructions. An
+ *       operand may be evaluated even if one before it is false.
  *   qmpi_frame_outer(context)
- *       Returns the value that functions in assembly code, such as thunk_call_X, restore when they
- *       return; they keep this value in a callee-saved register. `context` is that of their
- *       personality routine.
+ *       Returns the outer value of qmpi_dispatch_thread.entry, which functions in assembly code,
+ *       such as thunk_call_X, keep in a callee-saved register and restore when they return.
+ *       `context` is the argument of their personality routine.
  *
  * C functions record their frames if the place of the return address is known. Otherwise, functions
- * in assembly code do this: the macros ENTER, ENTER_MPICH and ENTER_FIRST of entry.h. For C
- * functions, the file also defines:
+ * in assembly code do this: the macros ENTER, ENTER_MPICH and ENTER_FIRST of entry.h. If C
+ * functions record their frames, the file of the processor also defines:
  *
  *   QMPI_FRAME_ENTER(variable)
  *       Stores the frame of the function that contains the macro in the first member of a

@@ -24,7 +24,8 @@ static inline uintptr_t qmpi_frame_cfa(struct qmpi_frame_entry entry)
     return (uintptr_t)entry.frame + 2 * sizeof(void *);
 }
 
-/* Two loads read all variables, and conditional comparisons follow each other without branches. */
+/* Evaluates all operands: two loads read all variables, and conditional comparisons need no
+ * branches. */
 #define QMPI_FRAME_ALL(a, b, c, d) ((a) & (b) & (c) & (d))
 
 static inline struct qmpi_frame_entry qmpi_frame_outer(struct _Unwind_Context *context)

@@ -20,7 +20,7 @@ static inline uintptr_t qmpi_frame_cfa(struct qmpi_frame_entry entry)
     return (uintptr_t)entry.frame;
 }
 
-/* A comparison can read memory itself. */
+/* A comparison can have an operand in memory, so an operand that is not evaluated saves a load. */
 #define QMPI_FRAME_ALL(a, b, c, d) ((a) && (b) && (c) && (d))
 
 #define QMPI_FRAME_ENTER(variable)                                                                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The relocation types of aarch64, AAELF64: see elf/rewrite.h. TLSDESC and IRELATIVE are not among
- * them: the former contains no address of a function that could be replaced, and the latter refers
- * to no symbol. */
+/* The relocation types of aarch64, AAELF64: see elf/rewrite.h. TLSDESC and IRELATIVE count as
+ * QMPI_ELF_REFERENCE_NONE: the former contains no address of a function that could be replaced, and
+ * the latter refers to no symbol. */
 #include "elf/rewrite.h"
 
 enum qmpi_elf_reference qmpi_elf_reference_of(const ElfW(Rela) * relocation)
