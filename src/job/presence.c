@@ -27,8 +27,8 @@ static bool ask_manager(const char *request, char answer[ANSWER])
     return qmpi_launcher_pmi_ask(hydra, request, answer, ANSWER);
 }
 
-/* Announces this process to Hydra only, because other process managers refuse a second `init`: the
- * MPI library calls it, too. */
+/* Announces this process to Hydra. Other process managers are not asked, because the MPI library
+ * also sends them `init`, and they refuse a second one. */
 static void announce_to_hydra(void)
 {
     static const char member[] = "kvsname=";
@@ -89,16 +89,18 @@ typedef int put_function(uint8_t scope, const char key[], struct pmix_value *val
 typedef int get_function(const struct pmix_process *process, const char key[],
                          const struct pmix_info info[], size_t count, struct pmix_value **value);
 
-/* Whether the key is still to be put: exchanged by the one thread that puts it, and cleared when
- * this process asks for the keys of others. It protects no other data. */
+/* Whether PMIx_Commit still has to put the key. The thread that puts the key clears this variable
+ * by an exchange, so that no other thread does. qmpi_presence_of clears it, too. It protects no
+ * other data. */
 static bool announcing;
-/* NULL: this process has not put a key. Atomic, because the thread that puts the key need not be
- * the one that asks. */
+/* NULL: this process has put no key by PMIx. Atomic, because the thread that puts the key need not
+ * be the one that asks. */
 static _Atomic(get_function *) pmix_get;
 
-/* A static program has no client library of PMIx that could be loaded later. */
+/* A static program loads no client library of PMIx, so libqmpi.a does not define PMIx_Commit. */
 #ifndef QMPI_STATIC
-/* Puts the key once, if announce_to_hydra has not done so. `find` is dlsym. */
+/* Puts the key once, if announce_to_hydra has not done so. `find` is dlsym, and finds the functions
+ * of PMIx by the handle `library`. */
 static void put_key(look_up *find, void *library)
 {
     static char one[] = "1";
@@ -121,7 +123,8 @@ static void *find_next_function(const char *name)
 
 /*
  * The MPI library calls this function in MPI_Init, after it has put its keys for other processes.
- * The loader finds this function before that of the client library, which is called from here.
+ * The loader finds this function before the PMIx_Commit of the client library, which this function
+ * calls at its end.
  */
 __attribute__((visibility("default"))) int PMIx_Commit(void);
 
@@ -147,8 +150,8 @@ int PMIx_Commit(void)
 }
 #endif
 
-/* Returns whether the process has a value for the key. If the value is a string and `text` is not
- * NULL, copies it to `text`. */
+/* Returns whether the process has a value for the key; `option` tells where PMIx searches. If the
+ * value is a string and `text` is not NULL, copies it to the `capacity` bytes at `text`. */
 static bool find_string(const struct pmix_process *process, const char *key,
                         const struct pmix_info *option, char *text, size_t capacity)
 {
@@ -163,7 +166,8 @@ static bool find_string(const struct pmix_process *process, const char *key,
     return has;
 }
 
-/* Requests data of the client itself, without asking the server. */
+/* With this option, PMIx searches only the data that the client has, and does not ask the server.
+ */
 static const struct pmix_info of_client = {.key = "pmix.optional",
                                            .value = {.type = TYPE_BOOL, .data.flag = true}};
 
@@ -178,10 +182,11 @@ static bool are_apart(const struct pmix_process *one, const struct pmix_process 
 }
 
 /*
- * MPI_Init has exchanged the keys, but they may be at three places: the client, the server of this
- * host, and, if data are sent only on demand, the server of the other host. The last one answers at
- * once, because the process has committed its keys. The server of this host waits for a missing key
- * of its own processes, unless an option forbids it.
+ * MPI_Init has exchanged the keys, but a key may be in one of three places: the client, the server
+ * of this host, or, if data are sent only on demand, the server of the other host. The server of
+ * the other host answers at once, because the other process has committed its keys. Without the
+ * option `of_server`, the server of this host would wait for a key that a process of this host has
+ * not put.
  */
 static enum qmpi_presence ask_pmix(int rank)
 {
@@ -216,8 +221,8 @@ void qmpi_presence_announce(void)
     __atomic_store_n(&announcing, hydra < 0, __ATOMIC_RELAXED);
 }
 
-/* Two threads may create communicators from sessions at the same time, but the answers of the
- * process manager to both would be mixed up. */
+/* Two threads may create communicators from sessions at the same time. Without this lock, one could
+ * get the answer of the process manager to the other. */
 QMPI_LOCK(manager_lock);
 
 enum qmpi_presence qmpi_presence_of(int rank)

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 enum qmpi_presence {
-    QMPI_PRESENCE_UNKNOWN, /* libqmpi knows no key-value store, or the process manager does not
-                              answer */
+    QMPI_PRESENCE_UNKNOWN, /* this process could not put its key, or cannot ask the process
+                              manager */
     QMPI_PRESENCE_ABSENT,
     QMPI_PRESENCE_PRESENT
 };

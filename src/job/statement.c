@@ -17,7 +17,7 @@ struct stated_layer {
 };
 
 static struct stated_layer *layers; /* [tool_id] */
-static int layer_count;             /* of elements */
+static int layer_count;             /* elements, also those without an identity */
 static char *problems;              /* lines, ready for a statement */
 static bool stops;                  /* this process cannot run */
 

@@ -51,8 +51,8 @@ bool qmpi_statement_has_layer(int tool_id);
  * it. */
 bool qmpi_statement_has_problem(const char *line);
 
-/* Returns the next line of a kind in a statement, without its letter, and advances `statement`;
- * NULL: no more. The caller frees it. */
+/* Returns the next line of a kind in `*statement`, without its letter, and moves `*statement`
+ * behind this line. NULL: there is no such line. The caller frees the line. */
 char *qmpi_statement_next_line(const char **statement, char kind);
 
 /* Restores, in place, the characters in a name or a message that are escaped in statements. */

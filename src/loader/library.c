@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See library.h. First, the file is found; then it is inspected. The command uses this code, too,
- * so nothing here depends on the libraries in the process.
+ * See library.h. First, the file is found; then it is inspected. The `qmpi` command uses this code,
+ * too, so nothing here depends on the libraries in the process.
  */
 #define _GNU_SOURCE
 #include "loader/library.h"
@@ -146,7 +146,7 @@ static char *try_list(const char *list, const char *name, bool as_written, struc
     return NULL;
 }
 
-/* Searches the directories of `first`, a list, then those of QMPI_TOOL_PATH and of the
+/* Searches the directories of `first`, a list (NULL: none), then those of QMPI_TOOL_PATH and of the
  * configuration files. */
 static char *try_tool_path(const char *first, const char *name, bool as_written,
                            struct places *places)
@@ -337,7 +337,8 @@ char *qmpi_library_find_abi_name(const char *installed, const char *tool)
 /* The soname of libqmpi in tools that are compiled for the standard ABI. */
 #define QMPI_ABI_SONAME "libqmpi-abi.so.0"
 
-/* MPI_ABI_VERSION does not identify the ABI, because Open MPI 6 defines it, too. */
+/* Whether this build is for the standard ABI. MPI_ABI_VERSION does not show this, because Open
+ * MPI 6 defines it, too. */
 #if defined(OPEN_MPI) || defined(MPICH_VERSION)
 static const bool is_abi = false;
 #else
@@ -348,7 +349,8 @@ struct features {
     bool registers;          /* refers to QMPI_Register_tool_name */
     bool init;               /* defines MPI_Get_library_version and PMPI_Get_library_version, so it
                                 is an MPI library */
-    int functions;           /* the number of MPI functions that it defines */
+    int functions;           /* the number of MPI functions that it defines; 1 if only a library
+                                that it needs defines some */
     bool procedures;         /* it defines procedures of MPI in Fortran */
     bool binding;            /* it is the Fortran binding of an MPI library */
     bool abi;                /* refers to QMPIX_abi_Register_tool_name: for the standard ABI */

@@ -33,9 +33,9 @@ char *qmpi_library_find_namesake(const char *stack, const char *installed);
 char *qmpi_library_abi_folder(const char *installed);
 
 /*
- * Returns the path of qmpi-abi.module, which the caller frees; NULL: not found. The file is
- * searched for in `installed`, the directory of the installed tools, then in the directory of the
- * tool, whose path is `tool`, and in that of the installed tools beside it.
+ * Returns the path of qmpi-abi.module (tools/abi_name.c), which the caller frees; NULL: not found.
+ * The file is searched for in `installed`, the directory of the installed tools, then in the
+ * directory of the tool, whose path is `tool`, and in that of the installed tools beside it.
  */
 char *qmpi_library_find_abi_name(const char *installed, const char *tool);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handles tools that cannot be used: the run stops at the latest when MPI is initialized, or
- * continues without the layer, as QMPI_ON_ERROR, on-error and @optional say. One process of a job
- * prints each message.
+ * Handles tools that cannot be used. As QMPI_ON_ERROR, on-error and @optional say, the run
+ * continues without the layer, or stops, at the latest when MPI is initialized. One process of a
+ * job prints each message.
  */
 #ifndef QMPI_LOADER_PROBLEM_H
 #define QMPI_LOADER_PROBLEM_H
@@ -34,7 +34,8 @@ void qmpi_problem_stop(void);
 
 /*
  * Sets whether a problem that stops the run takes effect only in MPI_Init, where all processes
- * learn of it. The functions above then return, and qmpi_problem_is_stopping returns true.
+ * learn of it. The functions above then return, and qmpi_problem_is_stopping returns whether there
+ * was such a problem.
  */
 void qmpi_problem_defer(bool to_init);
 bool qmpi_problem_is_stopping(void);
@@ -80,7 +81,7 @@ void qmpi_problem_print_heading(const struct qmpi_tool_entry *entry, char *probl
  * is a build with AddressSanitizer. */
 void qmpi_problem_catch_signals(void);
 
-/* Sets the entry of the layer that is loaded next. */
+/* Sets the entry of the layer that is loaded and initialized next. */
 void qmpi_problem_set_loading(const struct qmpi_tool_entry *entry);
 
 /* Restores the actions of the signals, except those that a tool has changed meanwhile. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The calls of MPICH's variant that differ from those of QMPI, with the prototypes and numbers of
- * its mpi.h. The two that register a tool and its storage are in registry/tool.c and
+ * MPICH's mpi.h. The two that register a tool and its storage are in registry/tool.c and
  * registry/layer.c, because QMPI also has these calls. Unlike MPICH's own, these calls return error
  * classes, and set outputs only on success.
  */
@@ -216,7 +216,7 @@ static const struct mpich_address *find_address_text(const void *address)
     }
 }
 
-/* Below this line, these names have the meaning of mpi.h. */
+/* Below this line, the three names that are undefined here have the meaning of mpi.h. */
 typedef QMPI_Context our_context;
 #undef QMPI_Context
 #undef QMPI_Functions_enum
@@ -226,7 +226,7 @@ typedef QMPI_Context our_context;
 
 _Static_assert(sizeof(QMPI_Context) == sizeof(struct qmpi_dispatch_mpich_context) &&
                    _Alignof(QMPI_Context) == _Alignof(struct qmpi_dispatch_mpich_context),
-               "mpi.h's context is another one than that of the generated functions");
+               "the context of mpi.h differs from that of the generated functions");
 
 QMPI_API int QMPI_Register_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
                                     void (*function_ptr)(void));

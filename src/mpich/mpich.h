@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * MPICH's variant of QMPI, which MPICH's mpi.h declares. Its interceptors receive a context of one
- * pointer, which has no meaning here, and the tool_id of the layer. A tool queries the next
- * function together with the tool_id of its layer, and passes the context and this tool_id to the
- * function. Chains may contain layers of both kinds: each node can be called in both ways, and one
- * of the two functions in the node of a layer is the interceptor of the tool.
+ * pointer, which has no meaning here, and the tool_id of their layer. A tool queries the next
+ * function and the tool_id of that function's layer, and passes its context and this tool_id to the
+ * function. Chains may contain layers of QMPI and of this variant: each node has a function for
+ * callers of either kind, and in the node of a layer, one of the two is the tool's interceptor.
  */
 #ifndef QMPI_MPICH_MPICH_H
 #define QMPI_MPICH_MPICH_H

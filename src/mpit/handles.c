@@ -539,7 +539,8 @@ static int set_handle_value(const struct qmpi_mpit_slot *slot, const void *buffe
     return MPI_SUCCESS;
 }
 
-/* Copies the publisher's elements to the words of a stopped handle, after they were written. */
+/* Called after the publisher's elements were written: if the handle is stopped, copies these
+ * elements, `array`, to its words. */
 static void copy_if_stopped(const struct qmpi_mpit_slot *slot, const void *array)
 {
     const unsigned sequence = qmpi_mpit_sequence(slot->state);

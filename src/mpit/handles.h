@@ -185,7 +185,8 @@ static inline bool qmpi_mpit_started(const struct qmpi_mpit_state *state, unsign
     return atomic_load_explicit(&state->started[sequence & 1], memory_order_acquire);
 }
 
-/* The current elements of the publisher: its own memory or, if it has callbacks, a copy. */
+/* The current elements of a variable: the publisher's memory or, if the variable has callbacks, a
+ * copy. */
 struct qmpi_mpit_raw {
     const void *array;
     uint64_t few[32];
@@ -207,12 +208,12 @@ void qmpi_mpit_raise(const struct qmpi_mpit_variable *variable, uint64_t *mark, 
 /* The functions below that return an int return an error code of MPI_T. If not stated otherwise,
  * the slot is a live handle. */
 
-/* Adds the state to an opened slot, and publishes it as a handle of the session. After an error,
- * the slot is unchanged, and the caller returns it to the pool. */
+/* Adds a state to an opened slot, and publishes the slot as a handle of the session. After an
+ * error, the slot is unchanged, and the caller returns it to the pool. */
 int qmpi_mpit_pvar_open(struct qmpi_mpit_slot *slot, MPI_T_pvar_session session);
 
-/* Frees a live handle; MPI_T_ERR_INVALID_HANDLE: another thread did so. If the handle is bound to
- * an object, waits for the visits of other threads to its state. */
+/* Frees a live handle; MPI_T_ERR_INVALID_HANDLE: another thread has freed it. If the handle is
+ * bound to an object, waits for the visits of other threads to its state. */
 int qmpi_mpit_pvar_close(struct qmpi_mpit_slot *slot);
 
 /* Ends one use of a slot. The last use frees the state, and returns the slot to the pool. Must be

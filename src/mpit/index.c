@@ -12,8 +12,8 @@
 enum { BLOCK = 1024, BLOCKS = 1024, HASHES = 2048 };
 
 static struct table {
-    /* Changed under the lock. The number is stored with release order after the place and its
-     * block, so that a thread that loads it with acquire order finds them. */
+    /* Changed under the lock. `count` is stored with release order after the new place and its
+     * block, so that a thread that loads `count` with acquire order finds both. */
     _Atomic(struct qmpi_mpit_place *) blocks[BLOCKS];
     atomic_int count;
     int *of_library;   /* [index in the library]: merged index */
@@ -67,8 +67,8 @@ static int count_in_library(enum qmpi_mpit_space space)
     return result == MPI_SUCCESS ? count : 0;
 }
 
-/* Assigns indices to new items. If memory is exhausted, the next call assigns them. Called with the
- * lock. */
+/* Assigns indices to new items of the library and of layers. If memory is exhausted, the next call
+ * assigns them. Called with the lock. */
 static void assign_indices(enum qmpi_mpit_space space)
 {
     struct table *table = &tables[space];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The merged index spaces: the items of the MPI library and those that layers publish, in the order
- * in which they were first seen. An index never changes; the tables only grow. Because the library
- * may add variables at any time, it is queried, for example, whenever items are counted or an
- * unknown index is used.
+ * in which they were first seen. An index never changes; the tables only grow. The library may add
+ * variables at any time, so it is queried again when, for example, items are counted or an unknown
+ * index is used.
  */
 #ifndef QMPI_MPIT_INDEX_H
 #define QMPI_MPIT_INDEX_H
@@ -79,8 +79,8 @@ struct qmpi_mpit_item *qmpi_mpit_find_published(enum qmpi_mpit_space space, int 
 /* Returns the number of indices. */
 int qmpi_mpit_count(enum qmpi_mpit_space space);
 
-/* Replaces `count` indices of the library by the merged indices. An index stays as it is if it has
- * no merged index, because memory is exhausted. */
+/* Replaces `count` indices of the library by the merged indices. An index that has no merged index,
+ * for example because memory is exhausted, stays as it is. */
 void qmpi_mpit_translate(enum qmpi_mpit_space space, int count, int *indices);
 
 /* Does the same for one index, and returns the result. */
@@ -98,7 +98,8 @@ struct qmpi_mpit_category *qmpi_mpit_find_category(int tool_id, const char *name
 
 /*
  * Adds an item with a new name, also to its category. Returns false, and adds nothing, if a
- * published item has this name or no index is left.
+ * published item has this name or no index is left. Calls qmpi_memory_exhausted if memory is
+ * exhausted.
  */
 bool qmpi_mpit_add(struct qmpi_mpit_item *item, int var_class);
 

@@ -17,8 +17,8 @@
 
 /*
  * The number of calls of MPI_T_init_thread minus those of MPI_T_finalize, through the stack or as
- * PMPI_T_X. 0: MPI_T is not initialized. The number is loaded with relaxed order: a program that
- * uses MPI_T has initialized MPI_T before, in this thread or in one with which this thread has
+ * PMPI_T_X. 0: no user has initialized MPI_T. The number is loaded with relaxed order: a program
+ * that uses MPI_T has initialized MPI_T before, in this thread or in one with which this thread has
  * synchronized.
  */
 extern atomic_int qmpi_mpit_users QMPI_HIDDEN;
@@ -56,7 +56,9 @@ int qmpi_mpit_session_finalize(MPI_Session *session);
 /* ---- Publishing on demand: see QMPIX_Register_publisher -------------------------------------- */
 
 /* Calls `publish` when MPI_T is next initialized, or immediately if it has been initialized since
- * all layers were initialized. For tool_id 0, it is called before the publishers of the layers. */
+ * all layers were initialized. When MPI_T is initialized, the publisher of tool_id 0 is called
+ * first.
+ */
 void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id));
 
 /* Called when MPI_T is initialized: calls the registered publishers that have not been called yet.
@@ -69,9 +71,10 @@ void qmpi_mpit_lazy_forget(int tool_id);
 /* ---- Handles of performance variables -------------------------------------------------------- */
 
 /*
- * libqmpi stores the handles of the library only if MPI_T_PVAR_ALL_HANDLES cannot be passed on:
- * libraries with the standard ABI treat this value as a pointer (MPICH 5.0.2, Open MPI 6.0.0rc2).
- * All other libraries know their handles, including those from PMPI_T_pvar_handle_alloc.
+ * libqmpi stores the handles of the library only if the library has the standard ABI.
+ * MPI_T_PVAR_ALL_HANDLES cannot be passed on to such a library, which would treat this value as a
+ * pointer to a handle (MPICH 5.0.2, Open MPI 6.0.0rc2). To other libraries, it is passed on; they
+ * know their handles, including those from PMPI_T_pvar_handle_alloc.
  */
 
 /* MPI_T_pvar_start, stop or reset. */

@@ -12,7 +12,7 @@
 
 /* ---- Descriptions of variables and categories ------------------------------------------------ */
 
-/* Stores an output of a get_info function, which may be NULL. */
+/* Stores an output of a get_info function, unless the pointer `output` is NULL. */
 #define GIVE(output, value)                                                                        \
     do {                                                                                           \
         if (output)                                                                                \

@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <string.h>
 
-/* Declared with the type of MPI_T_x. */
+/* Declares qmpi_mpit_x with the type of MPI_T_x. */
 #define QMPI_MPIT_DECLARE(x) __typeof__(MPI_T_##x) qmpi_mpit_##x
 
 QMPI_MPIT_DECLARE(enum_get_info);

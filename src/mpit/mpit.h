@@ -29,7 +29,8 @@ void qmpi_mpit_leave_out(int tool_id);
 void qmpi_mpit_use_switch(bool (*is_enabled)(int tool_id),
                           int (*set_enabled)(int tool_id, bool enabled));
 
-/* Publishes the variables of the dispatcher on demand; called when all layers exist. */
+/* Arranges that the variables of the dispatcher are published on demand (mpit/library.h). Called
+ * when all layers exist. */
 void qmpi_mpit_publish_stack(void);
 
 #endif

@@ -154,8 +154,8 @@ struct qmpi_mpit_category *qmpi_mpit_new_category(int tool_id)
     return category;
 }
 
-/* Adds a category under its name. If a layer has published an item of this name, a number is
- * appended to the name of the category, as in a label. */
+/* Adds a category under its name. If a layer has published a category of this name, a number is
+ * appended to the name of the new category, as in a label. */
 static void add_numbered(struct qmpi_mpit_category *category, char *name)
 {
     category->item.name = name;
@@ -280,9 +280,9 @@ static bool check_and_categorize(struct qmpi_mpit_variable *variable, const char
     return variable->item.category != NULL;
 }
 
-/* Whether the variable has the callbacks for writing and resetting that its class requires, and no
- * callbacks that its class does not allow. A GENERIC variable with callbacks for both cannot be
- * atomic, because they are called one after the other. */
+/* Whether the variable has a callback for writing if it needs one, and no callback for writing or
+ * resetting that could not be called. A GENERIC variable that is written by a callback cannot be
+ * atomic, because its callbacks for reading and resetting are called one after the other. */
 static bool has_valid_callbacks(const struct qmpi_mpit_variable *variable)
 {
     const bool present = variable->style == QMPI_MPIT_PRESENT;

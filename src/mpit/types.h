@@ -98,7 +98,7 @@ static inline uint64_t qmpi_mpit_subtract(const struct qmpi_mpit_type *type, uin
 /* Stores an element, atomically, and returns its previous value. */
 uint64_t qmpi_mpit_exchange(const struct qmpi_mpit_type *type, void *array, int i, uint64_t word);
 
-/* Whether a watermark at `mark` rises (falls) with the level `raw`. */
+/* Whether the level `raw` moves a watermark that is at `mark`: a high one up, or a low one down. */
 bool qmpi_mpit_passes(const struct qmpi_mpit_type *type, enum qmpi_mpit_style style, uint64_t raw,
                       uint64_t mark);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values that libqmpi stores with the program's communicators, windows and datatypes. They are
- * stored as attributes whose keys the program does not see. MPI deletes them with the object, and
- * does not copy them.
+ * Values that libqmpi stores with the program's communicators, windows and datatypes. By an
+ * attribute whose key the program does not see, libqmpi learns when MPI deletes the object, and
+ * drops the value. A copy of the object does not get the value.
  *
- * Searching for a value makes no MPI call, so that the handle may be invalid. If a value is found,
- * the handle is valid.
+ * Searching for a value makes no MPI call, so the handle may be invalid. If a value is found, the
+ * handle is valid.
  */
 #ifndef QMPI_OBSERVE_ATTRIBUTES_H
 #define QMPI_OBSERVE_ATTRIBUTES_H
@@ -52,10 +52,10 @@ bool qmpi_attribute_set_comm(struct qmpi_attribute *attribute, MPI_Comm comm, vo
 bool qmpi_attribute_set_window(struct qmpi_attribute *attribute, MPI_Win window, void *value);
 bool qmpi_attribute_set_type(struct qmpi_attribute *attribute, MPI_Datatype type, void *value);
 
-/* After the first of these functions and before the second, values that libqmpi stores with
- * MPI_COMM_SELF are not attributes of MPI. While MPI_Finalize deletes the attributes, the program
- * may make calls, and tools may ask about communicators, but setting another attribute would crash
- * MPICH. The second function drops the values while MPI calls are still possible. */
+/* After the first of these functions and before the second, libqmpi sets no attribute for a value
+ * that it stores with MPI_COMM_SELF. While MPI_Finalize deletes the attributes of MPI_COMM_SELF,
+ * the program may make calls, and tools may ask about communicators, but setting another attribute
+ * would crash MPICH. The second function drops the values while MPI calls are still possible. */
 void qmpi_attributes_keep_self(void);
 void qmpi_attributes_drop_self(void);
 

@@ -229,8 +229,9 @@ static const struct qmpi_comm_processes *comm_processes(MPI_Comm comm, bool is_c
         processes = NULL;
     pthread_mutex_unlock(&processes_lock);
     /* Also stores a record with MPI_COMM_SELF: MPI_Finalize deletes the attributes of
-     * MPI_COMM_SELF, and drop_processes then makes the last query of each thread invalid. In Open
-     * MPI 5, the attributes of MPI_COMM_WORLD are not deleted. */
+     * MPI_COMM_SELF, and drop_processes then makes the last query of each thread invalid. The
+     * record of MPI_COMM_WORLD does not suffice, because Open MPI 5 does not delete its attributes.
+     */
     if (comm == MPI_COMM_WORLD)
         comm_processes(MPI_COMM_SELF, true);
     return processes;

@@ -33,7 +33,7 @@ bool qmpi_comm_can_be_asked(MPI_Comm comm);
  */
 
 struct qmpi_comm_processes {
-    int rank;      /* this process's in the local group */
+    int rank;      /* of this process in the local group */
     int local;     /* size of the local group */
     int peers;     /* size of the group to which ranks in calls refer: the remote one, if any */
     bool is_inter; /* an intercommunicator */
@@ -66,7 +66,8 @@ int qmpi_comm_world_rank(const struct qmpi_comm_processes *processes, int rank);
  * creates a communicator, and each of them computes the same id from data that all of them have.
  * These are the id of the parent, the members and
  *   - for calls that are collective over the parent: the number of such calls on the parent
- *   - for calls of the members alone: the tag, and the number of such calls with the same members.
+ *   - for calls of the members alone: the tag, and the number of such calls with the same parent,
+ *     members and tag.
  *
  * These numbers must be the same on all members. The calls are therefore counted at the end of the
  * chain, where it does not matter whether layers are switched off or call the next layer several

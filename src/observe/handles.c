@@ -82,7 +82,7 @@ static void release_contents(struct type_contents *contents)
     free(contents->types);
 }
 
-/* Sets the arrays, which are large enough for the numbers. */
+/* Fills the arrays, which have the numbers of elements that find_envelope has set. */
 static bool read_contents(MPI_Datatype type, struct type_contents *contents)
 {
 #if MPI_VERSION >= 4
@@ -98,7 +98,8 @@ static bool read_contents(MPI_Datatype type, struct type_contents *contents)
                contents->types) == MPI_SUCCESS;
 }
 
-/* Sets the members other than the combiner and the numbers. The type must not be predefined. */
+/* Sets the members other than the combiner and the numbers. The combiner must not be
+ * MPI_COMBINER_NAMED. */
 static bool find_contents(MPI_Datatype type, struct type_contents *contents)
 {
     contents->integers = calloc((size_t)contents->integer_count + 1, sizeof(int));

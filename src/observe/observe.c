@@ -180,7 +180,7 @@ struct run_callback {
 
 _Static_assert(offsetof(struct run_callback, function) ==
                    offsetof(QMPIX_Call, arguments) - offsetof(QMPIX_Call, context),
-               "a callback does not begin as QMPIX_Call goes on");
+               "the first members of a callback differ from those of QMPIX_Call");
 
 /* The callbacks of a run in the order of the calls: the `count` elements before `end`. There is at
  * least one, that of the lowest layer, which may do nothing. */
@@ -313,8 +313,8 @@ static void run_after(const QMPIX_Call *call, QMPIX_Word *word)
     call_all(qmpi_record_of(call), &run_of(call)->after);
 }
 
-/* A run of two layers that have both callbacks. A loop would cost more than the callbacks. The
- * first word is clear already. */
+/* A run of two layers, each of which has both callbacks. A loop would cost more than the callbacks.
+ * The first word is clear already. */
 static void before_two(const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct run *run = run_of(call);
@@ -461,7 +461,7 @@ static const QMPIX_Observer *observer_of_layer(QMPI_Context node)
     return &qmpi_observers[node->tool_id];
 }
 
-/* Returns the run of a node; NULL: the node has the observer of a single layer. */
+/* Returns the run of a node; NULL: the node has the layer's own observer. */
 static const struct run *run_of_node(QMPI_Context node)
 {
     const QMPIX_Observer *observer = qmpi_record_observer(node);

@@ -33,8 +33,8 @@ struct qmpi_record_amount {
     MPI_Count sent, received;
 };
 
-/* These bits of `reserved` tell which results are valid. Those of `before` are computed again in
- * `after`, when statuses are known. */
+/* These bits of `reserved` tell which results are valid. The results of `before` are computed again
+ * in `after`, when statuses are known. */
 enum {
     QMPI_KNOWS_MOVES = 1 << 0,     /* the call moves data, and MPI can be queried */
     QMPI_KNOWS_AMOUNT = 1 << 1,    /* `amount` */

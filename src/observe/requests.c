@@ -34,7 +34,6 @@ void qmpi_requests_drop(struct qmpi_requests_before *saved)
     free(saved->many);
 }
 
-/* Provides statuses if an observer needs them. If memory is exhausted, they stay ignored. */
 MPI_Status *qmpi_requests_give_statuses(struct qmpi_requests_statuses *statuses,
                                         const QMPIX_Observer *observer, int count,
                                         MPI_Status *given)
@@ -67,7 +66,7 @@ static void add_request(struct list *list, MPI_Request request)
     list->count++;
 }
 
-/* Every observer of a run may call this, so it keeps its state in registers. */
+/* Keeps its state in registers, because each observer of a run may list the requests. */
 static void add_requests(struct list *list, const MPI_Request *requests, int request_count)
 {
     MPI_Request *const to = list->requests;

@@ -35,7 +35,7 @@ extern const struct qmpi_semantics_parameter qmpi_packed_parameters[] QMPI_HIDDE
 extern const int qmpi_packed_parameter_count QMPI_HIDDEN;
 extern const struct qmpi_semantics_function qmpi_packed_functions[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
-/* Fills qmpi_described; once, from any thread. */
+/* Fills qmpi_described in the first call. May be called by any thread. */
 void qmpi_semantics_describe_all(void);
 
 /* ---- The meaning of functions ---------------------------------------------------------------- */
