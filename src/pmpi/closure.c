@@ -39,9 +39,9 @@ static void add_name(struct qmpi_closure *closure, const char *name, int index)
 }
 
 /*
- * The loader finds an object by its soname, its path, and the name by which it was requested, which
- * is the name of its file if it has no soname. The loader finds a private copy (elf/copy.c) by the
- * path of the copy alone.
+ * The loader finds an object by its path, its soname, and the names by which it was requested. An
+ * object without a soname is taken to have been requested by the name of its file. The loader finds
+ * a private copy (elf/copy.c) by the path of the copy alone.
  */
 static void add_names(struct qmpi_closure *closure)
 {
@@ -97,8 +97,8 @@ static void add_needs(struct qmpi_closure *closure, struct qmpi_closure_object *
 
 /*
  * Visits the objects that `first` reaches, breadth first. `visit` marks an object, and returns
- * whether the search continues in what it needs. Returns the indices of the objects in which the
- * search continued, which the caller frees.
+ * whether the search continues in what it needs. Returns the indices of `first` and of the objects
+ * in which the search continued, and sets *count to their number. The caller frees the array.
  */
 static int *visit_reachable(struct qmpi_closure *closure, int first, int *count,
                             bool (*visit)(struct qmpi_closure_object *object))
@@ -382,9 +382,9 @@ struct qmpi_closure_opening {
     struct qmpi_closure_opening *next;
 };
 
-/* The first element is exchanged with release order and loaded with acquire order. In an element,
- * `group` is stored once, and then `ended`, both with release order; other threads load them with
- * acquire order. */
+/* The pointer `openings` is exchanged with release order and loaded with acquire order. In an
+ * element, `group` is stored at most once, and `ended` last, both with release order; other threads
+ * load them with acquire order. */
 static struct qmpi_closure_opening *openings; /* one element for each new library; none is
                                                  removed */
 
@@ -451,7 +451,6 @@ static void create_group(void *data, struct qmpi_closure *closure)
     free(members);
 }
 
-/* Creates the group, unless memory is exhausted. */
 static void try_to_create_group(void *data)
 {
     struct group_request *request = data;
@@ -475,7 +474,8 @@ bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening)
     return opening->is_lost;
 }
 
-/* The closure may be incomplete until code of the library runs, but no address in it is looked up
+/* Creates the group of a library that is being opened if it contains `address`. The closure of the
+ * library may be incomplete until its code runs, but no address in the library is looked up
  * earlier. */
 static void try_opening(struct qmpi_closure_opening *opening, const void *address)
 {

@@ -37,8 +37,10 @@ struct qmpi_layer *qmpi_pmpi_layer_of(const void *address);
 bool qmpi_pmpi_holds(const void *address);
 
 /*
- * Returns the target of a call of MPI_X, or with `pmpi` of PMPI_X, that a PMPI tool makes before
- * its references are changed, from a constructor. NULL: the caller does not belong to a PMPI layer.
+ * Returns the target of a call that a PMPI tool makes before its references are changed, from a
+ * constructor or another thread. `number` is the called function, MPI_X or, with `pmpi`, PMPI_X;
+ * the call returns to `caller`. NULL: `caller` does not belong to a PMPI layer, or this MPI lacks
+ * the function.
  */
 qmpi_function *qmpi_pmpi_target(int number, const void *caller, bool pmpi);
 
@@ -60,8 +62,8 @@ struct qmpi_layer_group *qmpi_closure_end_opening(struct qmpi_closure_opening *o
 /* Whether there was no memory for the group in qmpi_closure_end_opening. */
 bool qmpi_closure_opening_is_lost(const struct qmpi_closure_opening *opening);
 
-/* Returns a new group for a tool that is already loaded, with the tool's private dependencies and
- * the preloaded libraries that need these and call PMPI alone. */
+/* Returns a new group for a tool that is already loaded: the tool, its private dependencies, and
+ * the preloaded libraries that call PMPI alone and need one of these objects. */
 struct qmpi_layer_group *qmpi_closure_adopt(struct qmpi_layer *layer,
                                             const struct qmpi_elf_loaded *object);
 

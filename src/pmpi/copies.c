@@ -268,8 +268,8 @@ static bool make_directory(char **problem)
 }
 
 /*
- * Creates a file `name` in a new subdirectory, open for writing. Returns its path, or NULL and sets
- * *problem; the caller frees both.
+ * Creates a file `name` in a new subdirectory, and opens it for writing as *descriptor. Returns its
+ * path, or NULL and sets *problem; the caller frees both.
  */
 static char *create_copy_file(const char *name, int *descriptor, char **problem)
 {
@@ -362,7 +362,8 @@ static void remove_copies(const struct library *first)
     forget_directory();
 }
 
-/* Creates all files before it writes any, because libraries may need each other. */
+/* Creates all files before it writes any, because a copy contains the paths of the copies that it
+ * needs, and libraries may need each other. */
 static char *write_copies(struct library *first)
 {
     char *problem = NULL;

@@ -29,7 +29,7 @@ struct qmpi_copies {
     const char *path;
     bool opened; /* opened by the tool; else it is the library of the tool itself */
     /* Output. */
-    bool has_copies; /* of dependencies */
+    bool has_copies; /* a dependency is used as a copy */
     bool needed; /* others use the originals, so only copies can be opened; otherwise, the originals
                     may be opened, too */
 };

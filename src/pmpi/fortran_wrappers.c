@@ -22,8 +22,9 @@ bool qmpi_fortran_wrappers_excluded(const struct qmpi_layer *layer)
     return option_is(layer, "no");
 }
 
-/* Marks the functions for which an object defines a Fortran procedure, and those whose procedure in
- * the profiling interface it calls. Returns the number of defined procedures. */
+/* Marks in `wrapped` the functions for which an object defines a Fortran procedure, and in
+ * `by_binding` those whose procedure in the profiling interface it calls. Returns the number of
+ * defined procedures. */
 static int read_object(const struct qmpi_elf_loaded *object, bool *wrapped, bool *by_binding)
 {
     const size_t count = qmpi_elf_symbol_count(&object->image);
@@ -101,7 +102,7 @@ static bool has_functions(const struct qmpi_layer *layer)
 
 char *qmpi_fortran_wrappers_check(const struct qmpi_layer *layer)
 {
-    bool loaded = layer->again; /* loaded by the program, not for a layer */
+    bool loaded = layer->again; /* by the program: the loop excludes layers */
     if (has_functions(layer) || !qmpi_fortran_wrappers_read(layer->group).procedures)
         return NULL;
     for (const struct qmpi_layer_group *group = qmpi_layer_group_first(); group;

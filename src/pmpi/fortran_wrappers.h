@@ -31,8 +31,9 @@ bool qmpi_fortran_wrappers_excluded(const struct qmpi_layer *layer);
  * place of `text`, which it frees. */
 char *qmpi_fortran_wrappers_describe(const struct qmpi_layer *layer, char *text);
 
-/* Checks whether a loaded tool without wrappers in C can see calls in its Fortran wrappers. Returns
- * NULL, or a problem, which the caller frees. */
+/* Checks whether a loaded tool without wrappers in C can see calls in its Fortran wrappers. If it
+ * cannot, because the layer is not on top, prints a warning. Returns NULL, or another problem,
+ * which the caller frees. */
 char *qmpi_fortran_wrappers_check(const struct qmpi_layer *layer);
 
 #endif

@@ -46,9 +46,9 @@ bool qmpi_interpose_gave_functions(int tool_id)
 }
 
 /* Returns the function for a PMPI tool. For PMPI_X, this is the function of the next layer. For
- * MPI_X, it is that of the tool itself if it has one and `handle` is RTLD_DEFAULT, and otherwise
- * that of the next layer. If `handle` is that of a library, the result of dlsym is returned instead
- * if it is NULL or belongs to the layer. */
+ * MPI_X, it is the tool's own function if the tool has one and `handle` is RTLD_DEFAULT, and
+ * otherwise that of the next layer. If `handle` is a library's, and dlsym returns NULL or a
+ * function of the layer, this result is returned instead. */
 static void *find_for_tool(struct qmpi_layer *layer, void *handle, const char *name, int number,
                            bool pmpi)
 {
@@ -77,7 +77,8 @@ static void *find_for_constructor(struct qmpi_preloaded_tool *preloaded, void *h
     return qmpi_thunk_find_deferred(preloaded, number);
 }
 
-/* Returns the entry point if a program looks up MPI_X in the MPI library. */
+/* Returns the entry point of MPI_X if a program looks up MPI_X in the MPI library; NULL: the result
+ * of dlsym is not changed. */
 static void *find_for_program(void *handle, const char *name, int number)
 {
     if (handle == RTLD_NEXT || !qmpi_entries[number])
@@ -90,8 +91,9 @@ static void *find_for_program(void *handle, const char *name, int number)
     return mpi ? (void *)(uintptr_t)qmpi_entries[number] : NULL;
 }
 
-/* The bounds of the library that last looked up dlclose. The end is 0 while they change: a reader
- * that finds the same end before and after has read the beginning that belongs to it. */
+/* The bounds of the library that last looked up dlclose. The end is 0 while they change. A reader
+ * loads the end before and after the beginning: if both ends are the same, the beginning belongs to
+ * them. */
 static atomic_uintptr_t dlclose_user_begin, dlclose_user_end;
 
 bool qmpi_interpose_gave_dlclose(const void *function)
@@ -167,7 +169,7 @@ EARLY void *qmpi_interpose_dlsym(void *handle, const char *name, const void *cal
 
 /* ---- Environment ----------------------------------------------------------------------------- */
 
-/* Returns the variable that an option sets for one layer; NULL: it is not such an option. */
+/* Returns the variable that an option sets for one layer; NULL: the option sets none. */
 static const char *variable_of(const struct qmpi_tool_option *option)
 {
     static const char prefix[] = "env.";

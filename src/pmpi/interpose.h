@@ -51,7 +51,7 @@ void *qmpi_interpose_dlopen(const char *file, int mode) __attribute__((visibilit
 /* Whether the entry of the layer has such an option. */
 bool qmpi_interpose_wants_environ(const struct qmpi_layer *layer);
 
-/* These functions replace the functions of these names in the references of a tool. */
+/* These functions replace getenv and secure_getenv in the references of a tool. */
 char *qmpi_interpose_getenv(const char *name);
 char *qmpi_interpose_secure_getenv(const char *name);
 
@@ -59,8 +59,9 @@ char *qmpi_interpose_secure_getenv(const char *name);
 char ***qmpi_interpose_environ(struct qmpi_layer *layer);
 
 /*
- * Sets the variables of the layer in the environment of the process while the constructors of a
- * tool run, because its references cannot be changed earlier. `saved` is the result of
+ * While the constructors of a tool run, the variables of its layer are set in the environment of
+ * the process, because the references of the tool cannot be changed earlier.
+ * qmpi_interpose_leave_environ restores the variables, and frees `saved`, the result of
  * qmpi_interpose_enter_environ.
  */
 struct qmpi_interpose_saved;

@@ -201,11 +201,11 @@ static char *relocate_layer(struct qmpi_layer *layer, struct qmpi_layer_group *f
 }
 
 /*
- * Opens the library, or a copy of it if the process has it already (copies.c); its objects then
- * belong to the layer (closure.c). Changes their references to PMPI_X so that they lead to the
- * layer below (relocate.c). Finds the functions MPI_X that they define, which start-up adds to the
- * chains (build_layer in startup/startup.c). If the layer is on top of a chain, the entry point
- * jumps directly to its MPI_X (target_of in dispatch/chain.c). A QMPI layer above reaches it by
+ * Opens the library, or a copy of it if one is needed (copies.h); its objects then belong to the
+ * layer (closure.c). Changes their references to PMPI_X so that they lead to the layer below
+ * (relocate.c). Finds the functions MPI_X that they define, which start-up adds to the chains
+ * (build_layer in startup/startup.c). If the layer is on top of a chain, the entry point jumps
+ * directly to its MPI_X (target_of in dispatch/chain.c). A QMPI layer above reaches it by
  * pmpi_adapter_X (generate/emit_c.py), and a PMPI layer above by a thunk (thunk.c).
  */
 char *qmpi_pmpi_load(struct qmpi_layer *layer)
@@ -301,9 +301,10 @@ EARLY struct qmpi_layer *qmpi_pmpi_dlopen_layer(const void *caller)
 }
 
 /*
- * Whether a library is in the process already and the layer shares it. If the library of the tool
- * was in the process already, the layer does not share a library of another layer; *path, which the
- * caller frees, is then set to the file of this library, unless it was set before.
+ * Whether the library `file` is in the process already and the layer shares it. If the tool's own
+ * library was in the process already, the layer shares no library that belongs to another layer:
+ * the result is false for such a library, and *path is set to its path unless it was set before.
+ * The caller frees *path.
  */
 static bool is_shared(const struct qmpi_layer *layer, const char *file, char **path)
 {
@@ -322,7 +323,7 @@ static bool is_shared(const struct qmpi_layer *layer, const char *file, char **p
 }
 
 /* Returns the file that dlopen would find for a name if the original of the calling object called
- * dlopen. */
+ * dlopen; NULL: none. The caller frees the text. */
 static char *find_opened_file(const char *file, const void *caller)
 {
     struct qmpi_elf_loaded object;

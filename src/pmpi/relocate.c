@@ -21,7 +21,7 @@
 /* ---- Targets --------------------------------------------------------------------------------- */
 
 /* Returns the layer's own definition of a name; NULL: none. A library that the tool opened refers
- * to the definitions of the tool, as it does without qmpi, where the tool is preloaded. */
+ * to the definitions of the tool, as it would without qmpi if the tool were preloaded. */
 static void *find_in_layer(const struct qmpi_layer_group *group, const char *name)
 {
     return qmpi_layer_group_find(group->layer->group, name);
@@ -62,9 +62,9 @@ static void *find_in_copies(const struct qmpi_layer_group *group, const char *na
 }
 
 /*
- * Returns the definition of a Fortran constant like MPI_IN_PLACE; NULL: the name is not one. Each
- * library that refers to such a variable also defines it. All libraries must use the first
- * definition, because MPI compares the address, but a copy would use its own.
+ * Returns the variable of a Fortran constant like MPI_IN_PLACE; NULL: the name is not that of a
+ * constant. Each library that refers to such a variable also defines it. All libraries must use the
+ * first definition, because MPI compares the address, but a copy of a library would use its own.
  */
 static void *find_constant(const struct qmpi_layer_group *group, const char *name)
 {
@@ -120,7 +120,7 @@ struct relocation {
 };
 
 static struct relocation *relocations[QMPI_LAYERS_MAX + 1]; /* [tool_id] */
-static struct qmpi_elf_pages pages; /* writable pages; only one thread at a time switches layers */
+static struct qmpi_elf_pages pages; /* made writable by the one thread that switches layers */
 
 static void count_reference(struct qmpi_relocate_counts *counts, enum qmpi_elf_reference reference,
                             const char *name)

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 QMPI_LOCK(lock);
-static const char *problem; /* why thunks could not be created most recently; NULL: no problem */
+static const char *problem; /* why the latest creation of thunks failed; NULL: it did not */
 
 static bool needs_thunk(QMPI_Context node)
 {
@@ -107,9 +107,9 @@ const char *qmpi_thunk_error(void)
 
 /* ---- Deferred thunks ------------------------------------------------------------------------- */
 
-/* The functions of deferred thunks, by number. */
+/* The deferred thunks of a tool: their code, and the functions to which they jump, by number. */
 struct qmpi_thunk_deferred {
-    /* Thunks load the slots with relaxed order. A slot leads to a function that existed before, or
+    /* Thunks load the slots with relaxed order. A slot leads to a function of a loaded object, or
      * to a thunk that a barrier has published. */
     qmpi_function *slots[QMPI_FUNCTION_COUNT];
     unsigned char *code;

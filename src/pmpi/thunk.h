@@ -16,17 +16,17 @@
 qmpi_function *qmpi_thunk_next_function(struct qmpi_layer *layer, int number);
 
 /*
- * Creates missing thunks for the nodes row[number]; NULL: no thunk is required. Returns false if
- * this is not possible.
+ * Creates the missing thunks of the nodes row[number], of which NULL needs none. Returns false on
+ * failure.
  */
 bool qmpi_thunk_prepare(const QMPI_Context *row);
 
-/* Returns the function that continues the chain at `node`, for which qmpi_thunk_prepare has been
- * called. */
+/* Returns the function that continues the chain at `node`; NULL: this is a thunk that
+ * qmpi_thunk_prepare has not created. */
 qmpi_function *qmpi_thunk_node_function(QMPI_Context node);
 
-/* Returns the reason why thunks could not be created most recently; NULL: they could, or none was
- * needed. */
+/* Returns the reason why the latest creation of thunks failed; NULL: it did not fail, or no thunk
+ * was needed so far. */
 const char *qmpi_thunk_error(void);
 
 /* ---- Deferred thunks ------------------------------------------------------------------------- */

@@ -36,8 +36,8 @@ bool qmpi_binding_function_at(const void *address, const char **name);
 
 /*
  * Returns the number of the function for a procedure: MPI_Send for mpi_send_, mpi_send__, mpi_send,
- * MPI_SEND, mpi_send_f08_ and similar names. -1: the name is not that of a procedure. Names of
- * constants, and MPI_NULL_COPY_FN and similar names, whose address is significant, do not count.
+ * MPI_SEND, mpi_send_f08_ and similar names. -1: the name is not that of a procedure. Constants do
+ * not count, nor do MPI_NULL_COPY_FN and similar functions, whose address is significant.
  */
 int qmpi_binding_function(const char *name);
 

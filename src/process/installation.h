@@ -6,9 +6,9 @@
 /* Returns the directory of the installed tools, which is next to libqmpi. */
 const char *qmpi_installation_folder(void);
 
-/* Returns the path of a file that is installed with libqmpi. This path is in the directory of the
- * installed tools or, if the file is not there, in the directory beside that one with the tools for
- * all MPI libraries. The caller frees the path. */
+/* Returns the path of a file that is installed with libqmpi: in the directory of the installed
+ * tools or, if the file is not there, in the directory of the tools for all MPI libraries
+ * (qmpi-abi), which is beside it. The caller frees the path. */
 char *qmpi_installation_find(const char *name);
 
 /* The directories of the installed tools and of the site's configuration files: absolute in

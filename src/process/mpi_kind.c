@@ -48,7 +48,8 @@ enum qmpi_mpi_kind qmpi_mpi_kind_of(const struct qmpi_elf_image *image)
      * similar functions are macros in older versions of MPICH. */
     if (defines_symbol(image, "PMPI_Abi_get_version") && !defines_symbol(image, "PMPI_Status_c2f"))
         return QMPI_MPI_ABI;
-    /* Since Open MPI 6, the predefined handles are in a library that the MPI library needs. */
+    /* Since Open MPI 6, the predefined handles are in another library, which the MPI library needs.
+     * The second symbol recognizes the MPI library itself. */
     if (defines_symbol(image, "ompi_mpi_comm_world") || defines_symbol(image, "ompi_mpiext_init"))
         return QMPI_MPI_OPEN_MPI;
     return has_internals_of_mpich(image) ? QMPI_MPI_MPICH : QMPI_MPI_UNKNOWN;

@@ -149,8 +149,8 @@ static bool is_other_libqmpi(const struct qmpi_elf_loaded *object)
 static bool may_be_library(const struct qmpi_elf_loaded *object)
 {
     return !*object->name || qmpi_object_is_mpi_library(object) ||
-           qmpi_mpi_kind_of(&object->image) != QMPI_MPI_UNKNOWN; /* it is an older or smaller
-                                                                    library */
+           qmpi_mpi_kind_of(&object->image) != QMPI_MPI_UNKNOWN; /* a library that lacks
+                                                                    PMPI_Get_library_version */
 }
 
 /* Finds the object that defines most of the functions. */
@@ -203,7 +203,8 @@ void qmpi_mpi_library_lacks(int number)
     _exit(2);
 }
 
-/* Sets `mismatch` if this libqmpi was built for another kind of MPI library. */
+/* Sets `kind`, and sets `mismatch` unless this libqmpi was built for this kind of MPI library.
+ * `other` is the path of another libqmpi; NULL: none. */
 static void check_kind(const char *other)
 {
     kind = qmpi_mpi_kind_of(&library.image);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The MPI library of the program, whose PMPI functions the terminators of all chains call.
- * libqmpi.so is not linked with an MPI library. It searches for the one that is loaded, and opens
- * that of its build if there is none.
+ * libqmpi.so is not linked with an MPI library. It searches for the one that is loaded. If there is
+ * none, it opens the one for which it was built.
  */
 #ifndef QMPI_PROCESS_MPI_LIBRARY_H
 #define QMPI_PROCESS_MPI_LIBRARY_H
@@ -60,8 +60,8 @@ extern qmpi_function *const qmpi_static_pmpi_functions[QMPI_FUNCTION_COUNT];
 /* Returns the implementation: QMPI_MPI_MPICH, QMPI_MPI_OPEN_MPI or QMPI_MPI_UNKNOWN. */
 enum qmpi_mpi_kind qmpi_mpi_library_implementation(void);
 
-/* The soname (NULL in libqmpi.a) and the path of the MPI library found, or texts for messages if
- * there is none. */
+/* Return the soname (in libqmpi.a, NULL) and the path of the MPI library, or texts for messages if
+ * the library has no soname, or is part of the program. */
 const char *qmpi_mpi_library_soname(void);
 const char *qmpi_mpi_library_path(void);
 

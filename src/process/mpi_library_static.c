@@ -51,7 +51,8 @@ enum qmpi_mpi_kind qmpi_mpi_library_implementation(void)
 
 const char *qmpi_mpi_library_soname(void)
 {
-    return NULL; /* a tool that needs the shared library still gets the functions of the program */
+    return NULL; /* no tool is refused because it needs a shared MPI library: it still gets the
+                    functions of the program */
 }
 
 const char *qmpi_mpi_library_path(void)

@@ -134,7 +134,7 @@ char *qmpi_object_program_path(void)
 
 static const char here; /* an address in the object that contains this code */
 static bool is_idle;
-static struct qmpi_elf_loaded own_library; /* libqmpi.so, once it has been initialized */
+static struct qmpi_elf_loaded own_library; /* libqmpi.so; set by qmpi_object_self_is_idle */
 
 /* Names by which objects are classified. Their hashes are computed once, because they are looked up
  * in every object, some of them often. */

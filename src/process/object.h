@@ -28,8 +28,8 @@ bool qmpi_object_is_mpi(const struct qmpi_elf_loaded *object);
  * nor a QMPI tool. */
 bool qmpi_object_is_pmpi_tool(const struct qmpi_elf_loaded *object);
 
-/* Whether a loaded object refers to PMPI_X, but neither refers to MPI_X nor defines it. Further
- * libraries of a PMPI tool usually do so. */
+/* Whether a loaded object refers to PMPI_X, but neither refers to MPI_X nor defines it. This is
+ * usual for the libraries of a PMPI tool other than the one with its wrappers. */
 bool qmpi_object_uses_pmpi_alone(const struct qmpi_elf_loaded *object);
 
 /* ---- Images ---------------------------------------------------------------------------------- */
@@ -51,8 +51,7 @@ char *qmpi_object_program_path(void);
 
 /* ---- Addresses ------------------------------------------------------------------------------- */
 
-/* Whether an address is in an MPI library. False if the latest qmpi_object_self_is_idle returned
- * true. */
+/* Whether an address is in an MPI library. False if qmpi_object_self_is_idle returned true. */
 bool qmpi_object_mpi_library_contains(const void *address);
 
 /* Whether an address is in libqmpi.so; false for libqmpi.a, which is part of the program. Any
@@ -66,8 +65,8 @@ bool qmpi_object_read_self(struct qmpi_elf_loaded *self);
 
 /*
  * Whether another libqmpi is in use: the program contains libqmpi.a, and a tool that needs
- * libqmpi.so has loaded this one. First called before the program starts;
- * qmpi_object_mpi_library_contains uses the latest result.
+ * libqmpi.so has loaded this one. Called once, by a constructor of libqmpi;
+ * qmpi_object_mpi_library_contains and qmpi_object_self_contains use the result.
  */
 bool qmpi_object_self_is_idle(void);
 

@@ -57,7 +57,8 @@ static int collect_object(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Whether an object has this name in LD_PRELOAD or in the list of needed libraries of an object. */
+/* Whether an object has this name in LD_PRELOAD or in the list of libraries that another object
+ * needs. */
 static bool has_name(const struct qmpi_elf_loaded *object, const char *name)
 {
     const char *soname = qmpi_elf_soname(&object->image);
@@ -94,7 +95,7 @@ static bool reaches(const struct objects *objects, int from, ElfW(Addr) base, bo
     return false;
 }
 
-/* Whether the program itself needs the object, so that it is a tool of its own. */
+/* Whether the program itself needs the object, which is then a tool of its own. */
 static bool program_needs(const struct objects *objects, const struct qmpi_elf_loaded *object)
 {
     const char *needed;

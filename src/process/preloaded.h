@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * PMPI tools that are in the process before start-up: preloaded, linked as a library, or part of
- * the program itself. Listed tools become a layer at their position in the stack. The others become
- * layers above the stack if the loader finds their functions before those of libqmpi, otherwise
- * below it. The wrappers of a tool may be in libraries that the preloaded one needs.
+ * the program itself. A tool that the stack lists becomes a layer at its position there. The others
+ * become layers above the stack if the loader finds their functions before those of libqmpi,
+ * otherwise below it. The wrappers of a tool may be in libraries that the preloaded one needs.
  */
 #ifndef QMPI_PROCESS_PRELOADED_H
 #define QMPI_PROCESS_PRELOADED_H
@@ -35,7 +35,7 @@ bool qmpi_preloaded_any_listed(bool (*is)(void *data, const char *name), void *d
 /* Finds the preloaded tools, once. */
 void qmpi_preloaded_find(void);
 
-/* The preloaded tools, in the loader's order. */
+/* The preloaded tools that qmpi_preloaded_find has found, in the loader's order. */
 int qmpi_preloaded_count(void);
 struct qmpi_preloaded_tool *qmpi_preloaded_get(int index);
 
@@ -49,8 +49,8 @@ bool qmpi_preloaded_is(const struct qmpi_elf_loaded *object);
 /* Returns the address of a function that a tool defines; NULL: not defined. */
 void *qmpi_preloaded_function(const struct qmpi_preloaded_tool *tool, const char *function);
 
-/* These functions return the preloaded tool for an entry: by name of the tool, file name or soname;
- * and by file. NULL: none. */
+/* These functions return the preloaded tool for an entry. `name` is the name of the tool, or the
+ * file name or soname of one of its libraries; `path` is the file of such a library. NULL: none. */
 struct qmpi_preloaded_tool *qmpi_preloaded_by_name(const char *name);
 struct qmpi_preloaded_tool *qmpi_preloaded_by_file(const char *path);
 

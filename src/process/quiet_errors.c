@@ -8,7 +8,7 @@
 
 /* Whether the error handler can be restored. As long as the program has not set a handler for
  * MPI_COMM_SELF, MPICH 5 reports errors of requests to that of MPI_COMM_WORLD; once set, a handler
- * cannot be unset. */
+ * cannot be unset. MPI_ERRORS_ARE_FATAL is taken to mean that none has been set. */
 static bool can_restore(MPI_Comm comm, MPI_Errhandler before)
 {
 #if defined OPEN_MPI || (defined MPICH_NUMVERSION && MPICH_NUMVERSION < 50000000)

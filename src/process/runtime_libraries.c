@@ -86,7 +86,7 @@ static int compare_name(const void *key, const void *element)
     return order ? order : -(name[text->length] != '\0');
 }
 
-/* Whether a name is that of a loader; these end with the name of the processor. */
+/* Whether a name is that of a loader, which ends with the name of the processor. */
 static bool is_loader(const char *name)
 {
     return !strncmp(name, "ld-linux", strlen("ld-linux"));

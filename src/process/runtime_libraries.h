@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Libraries that exist once per process: the C library, run-time libraries of compilers, and device
- * drivers. Their state belongs to the process, and their objects are passed between other
- * libraries. They never belong to a tool, and are never copied.
+ * drivers. Their state belongs to the process, and data that one of them creates are passed between
+ * other libraries. They never belong to a tool, and are never copied.
  */
 #ifndef QMPI_PROCESS_RUNTIME_LIBRARIES_H
 #define QMPI_PROCESS_RUNTIME_LIBRARIES_H
@@ -12,8 +12,7 @@
 /* Whether this is the soname or file name of such a library. */
 bool qmpi_runtime_is(const char *name);
 
-/* Whether this is the file name of a sanitizer's library. Such a library replaces functions of the
- * C library; the compiler or the user determines its place in the search order. */
+/* Whether this is the soname or file name of a sanitizer's library. */
 bool qmpi_runtime_is_sanitizer(const char *name);
 
 /* The option that makes AddressSanitizer accept other libraries before its own, and the function

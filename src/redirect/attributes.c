@@ -34,8 +34,8 @@ struct request {
     void *c_value, *fortran_value; /* the answer */
     const void *frame; /* the frame of mpii_X, which is on the stack while the request is valid */
 };
-/* The current request. A signal handler or a nested call restores it when it ends; after a longjmp,
- * is_current detects that the frame has been left. */
+/* The current request. A signal handler or a nested call that makes a request of its own restores
+ * this one when it ends; after a longjmp, is_current detects that the frame has been left. */
 static _Thread_local struct request request;
 
 /* Puts mpii_X in a section of its own, by which qmpi_attributes_hold recognizes calls from
@@ -130,7 +130,8 @@ static void store_answer(struct request *recorded, const void *value, void *fort
 
 /*
  * The request is set aside during the call. When a value is set, the MPI library may call a delete
- * function of the program for the old value, whose own calls do not belong to this request.
+ * function of the program for the old value. Calls that this function makes do not belong to the
+ * request.
  */
 #define PMPI_GET(X, CALL, HANDLE)                                                                  \
     static qmpi_function *library_##X;                                                             \
@@ -194,8 +195,8 @@ static const struct {
 
 /* ---- Functions that the binding calls -------------------------------------------------------- */
 
-/* Starts a request and returns the outer one, which exists if a layer that is written in Fortran
- * makes the call within another one. */
+/* Starts a request and returns the outer one. There is an outer one if, for example, a layer that
+ * is written in Fortran makes this call during another request. */
 static struct request begin_request(enum call call, int keyval, int type, void *value,
                                     const void *frame)
 {

@@ -15,8 +15,8 @@
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
 
-/* Whether qmpi_dispatch_thread.stack is known. A signal handler may set it, too, but to the same
- * values as the interrupted code. */
+/* Whether qmpi_dispatch_thread.stack is known. A signal handler may set the stack, too, but to the
+ * same values as the interrupted code. */
 static _Thread_local enum {
     UNKNOWN,
     KNOWN,
@@ -31,7 +31,7 @@ static bool is_on_signal_stack(void)
 
 /*
  * Once code has run on another stack, no frame is certain any more: a user-level thread may have
- * restored a frame on the thread's own stack after its call had ended.
+ * restored, in qmpi_dispatch_thread.entry, a frame on the thread's own stack whose call had ended.
  */
 __attribute__((noinline)) const char *qmpi_caller_examine_frame(const char *frame, const char *here)
 {
@@ -56,7 +56,8 @@ __attribute__((noinline)) const char *qmpi_caller_examine_frame(const char *fram
 /* ---- Unwinding ------------------------------------------------------------------------------- */
 
 /* Searches return addresses, which are given innermost first. Returns the index of the wanted one,
- * or -1 if it is not among them. */
+ * or -1 if it is not among them. Only find_program_call uses `from`: its search starts at this
+ * address. */
 typedef int address_search(void *const *frames, int count, const void *from);
 
 /* Returns whether an address is in a trampoline. */
@@ -112,8 +113,8 @@ static int find_inner_thunk_caller(void *const *frames, int count, const void *f
     return i + 1 < count ? i + 1 : -1;
 }
 
-/* Unwinds step by step, because the frame is usually near. Sets `all` if the whole stack was
- * searched. */
+/* Unwinds a few frames first, and more if necessary, because the wanted frame is usually near. Sets
+ * `all` if the whole stack was searched. */
 static __attribute__((noinline)) void *unwind_to(address_search *find, const void *from, bool *all)
 {
     static const int depths[] = {10, 32, 256};

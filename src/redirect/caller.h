@@ -25,8 +25,9 @@
 const char *qmpi_caller_examine_frame(const char *frame, const char *here);
 
 /*
- * Finds the calling address by unwinding: after a longjmp, with user-level threads, or if the
- * position of the stored frame shows that it is no longer in use.
+ * Returns the calling address, which is found by unwinding, or NULL if there is none. Called after
+ * a longjmp, with user-level threads, or if the position of the stored frame shows that it is no
+ * longer in use.
  */
 void *qmpi_caller_by_unwinding(void);
 

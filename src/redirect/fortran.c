@@ -164,9 +164,9 @@ static void *used_wrapper(const char *name)
     return top && number >= 0 && !wrappers.unused[number] ? qmpi_layer_group_find(top, name) : NULL;
 }
 
-/* Returns whether the program may call wrappers of a module: it has called the top
- * tool's wrapper for initialization in this module. If the tool has none for this module, the one
- * for the other module counts. If the tool has neither, returns true. */
+/* Returns whether the program may call wrappers of a module: it has called the top tool's wrapper
+ * for initialization in this module. If the tool has none for this module, the one for the other
+ * module counts. If the tool has neither, returns true. */
 static bool is_ready(enum module module)
 {
     const enum module other = module == PLAIN ? F08 : PLAIN;

@@ -2,14 +2,14 @@
 /*
  * Tools with their own Fortran wrappers. A Fortran call passes through the language binding and the
  * entry points, so that all layers see it in order. Only a PMPI tool on top of the stack may
- * receive it in its own wrapper, as it would without qmpi, so that it sees the call site of the
+ * receive the call in its own wrapper, as without qmpi, so that the tool sees the call site of the
  * program. pmpi/fortran_wrappers.h explains which wrappers are not used.
  *
  * Such wrappers may need data that the tool's own mpi_init_ stored, such as the address of
  * MPI_IN_PLACE in Fortran. Therefore, the program's references to the procedures that initialize
- * MPI are redirected to code that builds the stack first and then continues at its target. If a
- * tool has a wrapper for initialization, the program is redirected to its other wrappers only after
- * this one has been called.
+ * MPI are redirected to code that builds the stack first, and then jumps to the tool's wrapper or
+ * the binding's procedure. If a tool has a wrapper for initialization, the program is redirected to
+ * its other wrappers only after this one has been called.
  */
 #ifndef QMPI_REDIRECT_FORTRAN_H
 #define QMPI_REDIRECT_FORTRAN_H

@@ -172,8 +172,8 @@ static char *check_condition(const struct qmpi_layer *layer)
     return qmpi_condition_refuse_communicating(layer->entry, layer->tool->name);
 }
 
-/* Returns whether any layer so far declares conflicts. Most tools declare none, so that pairs need
- * not be compared. */
+/* Returns whether any layer so far declares conflicts. Usually none does, and pairs need not be
+ * compared. */
 static bool any_declares_conflicts(const struct qmpi_layer *added)
 {
     static bool any;

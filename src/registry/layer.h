@@ -93,8 +93,8 @@ int qmpi_layer_intercept_mpich(int tool_id, int number, qmpi_function *fp);
 /* Removes the interceptors, the group and the storage of the layer. */
 void qmpi_layer_leave_out(struct qmpi_layer *layer);
 
-/* Creates a group of these objects, with the opened one first, and publishes it. The group owns
- * `shares`. May be called by any thread. */
+/* Creates a group of these objects, and publishes it. The first object is the library of the tool,
+ * or the one that the tool opened. The group owns `shares`. May be called by any thread. */
 struct qmpi_layer_group *qmpi_layer_group_make(struct qmpi_layer *layer,
                                                const struct qmpi_elf_loaded *objects, int count,
                                                char *shares);
@@ -103,7 +103,8 @@ struct qmpi_layer_group *qmpi_layer_group_make(struct qmpi_layer *layer,
  * by any thread, at any time. */
 struct qmpi_layer_group *qmpi_layer_group_of(const void *address);
 
-/* Returns the address of a function, or NULL if the group does not define it. */
+/* Returns the address of the function or variable `name`, or NULL if the group does not define
+ * it. */
 void *qmpi_layer_group_find(const struct qmpi_layer_group *group, const char *name);
 
 /* Returns whether an object is the first of a group: the library of a tool, or a library that a

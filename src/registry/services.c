@@ -220,8 +220,8 @@ void qmpi_service_notify(void)
     }
 }
 
-/* Resets the numbers in a forked child, where calls that other threads of the parent had begun do
- * not continue. */
+/* Resets `pending` of all watches in a forked child, where calls that other threads of the parent
+ * had begun do not continue. */
 static void reset_after_fork(void)
 {
     for (int tool_id = 1; tool_id <= QMPI_LAYERS_MAX; tool_id++) {
@@ -230,7 +230,8 @@ static void reset_after_fork(void)
     }
 }
 
-/* Adds a watch of the layer. Returns false if the layer has one for the same service already. */
+/* Adds a watch of the layer. Returns false if the layer already has one for the same service and
+ * version. */
 static bool add_watch(int tool_id, struct watch *added)
 {
     static bool prepared;

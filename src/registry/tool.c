@@ -40,9 +40,10 @@ struct qmpi_tool *qmpi_tool_find(const char *name)
 /* ---- Tools of MPICH's variant that are not listed -------------------------------------------- */
 
 /*
- * In MPICH, the registration of a tool fails if it is not listed; such tools conclude from the
- * error that they will not be called. Tools that are not of this variant are simply not
- * initialized. Therefore, libqmpi must find out which code calls the registration.
+ * In MPICH, the registration of a tool fails if the stack does not list the tool. Tools for MPICH's
+ * variant conclude from the error that they will not be called. For other tools, registration
+ * succeeds, but a tool that is not listed is not initialized. Therefore, libqmpi must find out for
+ * which variant the tool that registers is written.
  */
 
 static void find_mpich_call(void *data, const struct qmpi_elf_relocation *relocation)
@@ -93,8 +94,8 @@ static bool is_unlisted_mpich_tool(const char *name, const void *code, const cha
 
 /* ---- Registering ----------------------------------------------------------------------------- */
 
-/* Sets the library to the one that contains `init`, because the return address would be wrong after
- * a tail call. */
+/* Sets the library to the one that contains `init`. The return address of the registration is not
+ * used, because it would be wrong after a tail call. */
 static void set_library(struct qmpi_tool *tool)
 {
     Dl_info info;
@@ -183,8 +184,8 @@ static void begin_load(int load)
     pthread_mutex_unlock(&tools_lock);
 }
 
-/* Returns the first tool that a library registered, identified by its link_map or by the number of
- * its load. Sets `count` to the number of tools that it registered. */
+/* Returns the first tool that was registered by the library with this link_map, or during the load
+ * with this number; NULL if there is none. Sets `count` to the number of such tools. */
 static struct qmpi_tool *find_registered_by(const void *library, int load, int *count)
 {
     struct qmpi_tool *found = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The exported dlclose: see modules.h. It is compiled for libqmpi.so and libqmpi.a, but programs
- * that are linked with libqmpi.a call that of the C library. */
+/* The exported dlclose: see modules.h. This file is compiled for libqmpi.so and libqmpi.a, but
+ * programs that are linked with libqmpi.a call dlclose of the C library. */
 #define _GNU_SOURCE
 #include "pmpi/pmpi.h"
 

@@ -32,8 +32,8 @@ uint64_t qmpi_frame_bytes_read(struct qmpi_frame_bytes *bytes, size_t count)
     return value;
 }
 
-/* Reads a number in LEB128, which has seven bits in each byte. The last of these bits is the sign
- * of a signed number. */
+/* Reads a number in LEB128, which has seven bits in each byte. The highest of these bits in the
+ * last byte is the sign of a signed number. */
 static uint64_t read_leb(struct qmpi_frame_bytes *reader, bool is_signed)
 {
     uint64_t value = 0;
@@ -157,7 +157,8 @@ static bool push_register(const struct qmpi_frame_tables *tables, uint64_t numbe
     return value->base != NUMBER || is_scale;
 }
 
-/* Reads the operand of an operation that pushes a number. */
+/* Determines the number that an operation pushes. Returns false if the operation pushes none, or is
+ * not supported. */
 static bool push_number(uint64_t operation, struct qmpi_frame_bytes *reader, struct value *value)
 {
     value->base = NUMBER;
@@ -176,7 +177,8 @@ static bool push_number(uint64_t operation, struct qmpi_frame_bytes *reader, str
     return true;
 }
 
-/* Applies an operation to two values, and stores the result in `left`. */
+/* Applies an operation to two values, and stores the result in `left`. Returns false if the
+ * operation is not supported for these values. */
 static bool combine(uint64_t operation, struct value *left, const struct value *right)
 {
     switch (operation) {

@@ -90,11 +90,11 @@ static bool resolve_path(const char *name, char *path, size_t size)
     return found;
 }
 
-/* Returns the path of a module. If its name is absolute, the path is that of the file with this
- * name. Otherwise, the path is taken from the list of all mappings, which takes longer. A relative
- * name is not enough, because the program may have changed its directory. This also applies to the
- * program itself, which has no name: /proc/self/exe is the loader if the user started the program
- * by calling the loader. */
+/* Returns the path of a module. If the name of the module is absolute, the path is that of the file
+ * with this name. Otherwise, the path is taken from the list of all mappings, which takes longer. A
+ * relative name is not enough, because the program may have changed its directory. The program
+ * itself has no name, and /proc/self/exe is the loader if the user started the program by calling
+ * the loader. */
 static const char *find_path(const struct qmpi_module *module)
 {
     char *path = qmpi_memory_take(PATH_MAX); /* too large for the smallest stack of a thread */

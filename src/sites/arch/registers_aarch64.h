@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * aarch64, AAPCS64: see registers.h. A call leaves its return address in x30. A function that calls
- * others saves it anywhere in its frame. If the function also saves the frame pointer, it saves it
- * in the word below, because compilers store both by one instruction. Needs _GNU_SOURCE.
+ * others saves this address anywhere in its frame. If the function also saves the frame pointer,
+ * the frame pointer is in the word below the return address, because compilers store both by one
+ * instruction. Needs _GNU_SOURCE.
  */
 #ifndef QMPI_SITES_ARCH_REGISTERS_AARCH64_H
 #define QMPI_SITES_ARCH_REGISTERS_AARCH64_H
