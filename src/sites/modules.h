@@ -14,8 +14,8 @@
 
 /* The program or a library. Never freed. */
 struct qmpi_module {
-    uintptr_t begin, end; /* without _dl_find_object, `end` is directly after the first address that
-                             was looked up */
+    uintptr_t begin, end; /* without _dl_find_object, the end is unknown, and `end` is directly
+                             after the address that was looked up */
     const void *map;      /* link_map of the dynamic loader */
     const char *name;     /* as in the list of the loader; "" for the program */
     const char *path; /* the file: absolute, without symbolic links. If it is not found: `name`, or
@@ -33,8 +33,9 @@ const struct qmpi_module *qmpi_module_find(uintptr_t address);
  * be called by any thread, also in a signal handler. */
 uintptr_t qmpi_module_begin(uintptr_t address);
 
-/* Returns the address of the section .eh_frame_hdr of that object, or 0 if it has none or the C
- * library provides no way to find it. May be called by any thread, also in a signal handler. */
+/* Returns the address of the section .eh_frame_hdr of the object that is mapped at an address, or 0
+ * if the object has none or the C library provides no way to find the section. May be called by any
+ * thread, also in a signal handler. */
 uintptr_t qmpi_module_unwind_index(uintptr_t address);
 
 /* ---- Code ------------------------------------------------------------------------------------ */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The callers of an MPI call: the return addresses from the frame of the trampoline up the stack.
- * The rules that lead from frame to frame (frame_rule.h) are stored for each return address, so
- * that a step is as fast as a look-up in a table.
+ * The callers of an MPI call: the return addresses from the frame of the trampoline
+ * (dispatch/node.h) up the stack. The rules that lead from frame to frame (frame_rule.h) are stored
+ * for each return address, so that a step is as fast as a look-up in a table.
  */
 #define _GNU_SOURCE
 #include "dispatch/dispatch.h"
@@ -169,7 +169,8 @@ static __attribute__((noinline)) uint64_t learn_rule(uintptr_t address)
 
 static inline uint64_t look_up_rule(uintptr_t address)
 {
-    /* This order matters, because the rules of a library are cleared before its closing ends. */
+    /* `is_closing` must be loaded before the word. The rules of a library are cleared before its
+     * closing ends, so the word is not a rule of a closed library if `is_closing` is false. */
     const bool is_closing = qmpi_module_is_closing();
     const uint64_t word = atomic_load_explicit(rule_slot_of(address), memory_order_relaxed);
     const bool known = is_rule_of(word, address) && !is_closing;
@@ -264,7 +265,8 @@ static bool find_fp(const struct position *position, uintptr_t *fp);
                        .fp_place = QMPI_SAVED_FRAME_POINTER()})
 
 /* Returns the CFA of a frame whose rule needs the frame pointer, or 0 if it is unknown. May also
- * set the place of the frame pointer in `position`. */
+ * set the place of the frame pointer in `position`. If no place is known yet, stores the frame
+ * pointer in *first_fp, which must exist until the walk ends, and uses that place. */
 static __attribute__((noinline)) uintptr_t find_cfa(struct position *position, uint64_t word,
                                                     uintptr_t *first_fp)
 {
@@ -343,7 +345,8 @@ static inline __attribute__((always_inline)) bool advance_frame(struct position 
         position->fp_place = stack_word(fp_place);
     else if (fp_place && !position->was_interrupted)
         return false; /* a place below this frame is right only in code that was interrupted at the
-                         end of a function, where the register contains the frame pointer again */
+                         end of a function, where the register contains the caller's frame pointer
+                         again */
     position->address = qmpi_registers_strip(*stack_word(ra_place));
     position->cfa = cfa;
     position->was_interrupted = false;
@@ -379,8 +382,8 @@ static bool use_stack_range(struct position *position)
 }
 
 /*
- * Goes to the code that a signal interrupted, perhaps on another stack. Between two instructions,
- * the rules of compilers may be wrong; such a rule leads to an address without a rule, which ends
+ * Goes to the code that a signal interrupted, perhaps on another stack. At some instructions, the
+ * rules of compilers are wrong; such a rule usually leads to an address without a rule, which ends
  * the walk. If the tables of a library (.eh_frame) are damaged, arbitrary words on the stack may
  * look like a signal frame. Therefore, the stack pointer in the signal frame must point to a stack,
  * and the number of signal frames is limited.
@@ -475,9 +478,10 @@ static __attribute__((noinline)) bool walk_any(struct callers *callers,
 }
 
 /*
- * Adds the return addresses from that of `entry` upwards. The frame of `entry` must be in use.
- * Where no rule leads further, the callers that were found so far are the result. Returns false if
- * the stack that contains the frame is unknown. Reads only this stack. May be called by any thread,
+ * Sets `callers` to the return addresses from that of `entry` upwards. The frame of `entry` must be
+ * in use. Where no rule leads further, the callers that were found so far are the result. Returns
+ * false if the stack that contains the frame is unknown. Reads only this stack, and those on which
+ * code was interrupted by a signal whose handler is among the callers. May be called by any thread,
  * also in a signal handler.
  */
 static bool walk_up(struct callers *callers, struct qmpi_frame_entry entry)

@@ -48,7 +48,8 @@ static void intersect_list(void *data, enum qmpi_tool_reserved option, const cha
         all->listed[number] = all->listed[number] && listed[number];
 }
 
-/* Sets the functions that all lists of an entry contain. Returns NULL, or a problem. */
+/* Sets all->listed to the functions that all lists of an entry contain. Returns NULL, or a problem,
+ * which the caller frees. */
 static char *intersect_functions(const struct qmpi_tool_entry *entry, struct intersection *all)
 {
     all->problem = NULL;

@@ -17,7 +17,7 @@
 
 /* Wraps the targets of the terminators of the functions that initialize and finalize MPI. Called
  * after qmpi_job_watch and qmpi_clock_watch have wrapped the same targets, so that the attribute is
- * set at the end of their work in MPI_Init, before MPI_Init returns to any layer. */
+ * set after their work in MPI_Init, but before MPI_Init returns to any layer. */
 void qmpi_finalizers_watch(qmpi_function **targets);
 
 #endif

@@ -68,9 +68,9 @@ static const char *const size_variables[] = {
     [QMPI_MPI_OPEN_MPI] = "OMPI_COMM_WORLD_SIZE",
 };
 
-/* Returns the number of processes if they were started by a launcher from which this MPI does not
- * learn its rank, or by a batch system, from which it may not learn its rank either. Returns 0
- * otherwise. */
+/* Returns the number of processes if they were started by a launcher of another MPI, from which
+ * this MPI does not learn its rank, or by a batch system, from which it may not learn its rank.
+ * Otherwise, returns 0. Sets `batch_system` if no launcher of MPI was used. */
 static long count_launched(void)
 {
     const char *value[] = {getenv(size_variables[QMPI_MPI_MPICH]),

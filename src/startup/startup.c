@@ -61,7 +61,7 @@ struct plan {
     enum qmpi_library_kind kind;
     struct qmpi_tool *tool;                /* registered already; NULL: not registered */
     struct qmpi_preloaded_tool *preloaded; /* loaded already; NULL: not loaded */
-    char *path;                            /* the library; loaded for the layer if both are NULL */
+    char *path; /* the library; loaded if `tool` and `preloaded` are NULL */
 };
 
 /* Plans a layer for a preloaded tool. If the tool is listed again, the next layer is loaded from a
@@ -142,7 +142,8 @@ static const struct qmpi_tool_entry *make_entry(const struct qmpi_preloaded_tool
     return entry;
 }
 
-/* Plans the preloaded tools that are not listed. Returns their number. */
+/* Plans the preloaded tools that are not listed: those loaded before libqmpi if `in_front` is true,
+ * and otherwise those loaded after it. Returns the number of plans. */
 static int plan_unlisted(struct plan *plans, bool in_front)
 {
     int count = 0;
@@ -448,7 +449,8 @@ static void wrap_for_layers(const struct plan *plans, int count)
  * MPI, those that create communicators, windows and files, and MPI_Pcontrol. All other terminators
  * call PMPI_X of the MPI library, except those of attribute functions if MPICH's Fortran binding is
  * loaded (redirect/attributes.c). The functions must be wrapped before layers are added, because
- * some layers read these pointers.
+ * some layers read the pointers to them. `exchanges` is true if this process exchanges data with
+ * the others of its job.
  */
 static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
 {
@@ -626,8 +628,8 @@ static bool is_in_constructor(void)
 /*
  * Builds the stack, unless it is built. A thread in a constructor must not wait for a thread that
  * builds the stack, because that thread needs the loader's lock, which the constructor's thread
- * holds. If another thread is building the stack and this thread is in a constructor, returns
- * false, or true if the stack has become complete meanwhile.
+ * holds. Returns true when the stack is built. Returns false if another thread is still building
+ * it and this thread is in a constructor.
  */
 static bool start_once(int number)
 {

@@ -84,10 +84,10 @@ static bool is_called(int tool_id, int number)
 /* The new nodes of layer `lowest` and of the layers above it: for all functions, for one function,
  * or for those that are switched with layer `tool_id`. */
 struct building {
-    next_row *rows; /* [lowest]: elements by tool_id */
+    next_row *rows; /* `lowest` rows, by tool_id */
     int lowest, tool_id;
-    int number; /* the only function; -1: several functions */
-    bool all, is_ready;
+    int number;         /* the only function; -1: several functions */
+    bool all, is_ready; /* all: for all functions; is_ready: prepare_change has succeeded */
 };
 
 static bool is_rebuilt(const struct building *building, int number)
@@ -205,9 +205,9 @@ static void warn_of_saved_pointers(int tool_id)
     }
 }
 
-/* Whether a change is in progress, and whether this process was forked during a change of another
- * thread. Such a child uses some old and some new nodes. Its calls still reach the MPI library, and
- * its next change replaces all old nodes. */
+/* Whether a change is in progress, and whether this process was forked while another thread
+ * was making a change. Such a child uses some old and some new nodes. Its calls still reach the MPI
+ * library, and its next change replaces all old nodes. */
 static bool changing, interrupted;
 
 static void record_interruption(void)

@@ -22,11 +22,11 @@ int qmpi_switch_apply_condition(int tool_id, bool enabled);
 void qmpi_switch_start_off(int tool_id);
 
 /*
- * Called while the stack is built. qmpi_switch_pass_always passes a function to the layer even
- * while the layer is switched off (see QMPIX_Tool_keep_function), and qmpi_switch_passes_always
- * returns whether this is so. qmpi_switch_limit limits the layer to the functions that are marked
- * in `listed`, an array by number, and to those that it keeps. The array must exist for the whole
- * run.
+ * Called while the stack is built. After qmpi_switch_pass_always, calls of a function reach the
+ * layer even while the layer is switched off (see QMPIX_Tool_keep_function).
+ * qmpi_switch_passes_always returns whether this is so. qmpi_switch_limit limits the layer to the
+ * functions that are marked in `listed`, an array by number, and to those that it keeps. The array
+ * must exist for the whole run.
  */
 void qmpi_switch_pass_always(int tool_id, int number);
 bool qmpi_switch_passes_always(int tool_id, int number);

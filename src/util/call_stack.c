@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* See call_stack.h. The stack of the first thread begins where the loader began, and may grow down
- * to the mapping below it. The stack of another thread is in the mapping that also contains the
- * static thread-local variables of the thread. */
+/* See call_stack.h. The stack of the first thread is in the mapping that contains the address in
+ * __libc_stack_end, and may grow down to the mapping below it. The stack of another thread is in
+ * the mapping that also contains the static thread-local variables of the thread. */
 #define _GNU_SOURCE
 #include "util/call_stack.h"
 
@@ -248,8 +248,8 @@ bool qmpi_call_stack_run(void (*function)(void *data), void *data)
 
 /* ---- Return addresses ------------------------------------------------------------------------ */
 
-/* The unwinder that qmpi_call_stack_use has set. It depends on no data that was stored before, so
- * any memory order suffices. */
+/* The unwinder that qmpi_call_stack_use has set. No other data depends on it, so any memory order
+ * suffices. */
 static _Atomic(qmpi_call_stack_unwinder *) chosen;
 
 void qmpi_call_stack_use(qmpi_call_stack_unwinder *walk)

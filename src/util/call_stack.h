@@ -64,9 +64,9 @@ void qmpi_call_stack_prepare(void);
 
 /* Stores up to `capacity` return addresses of the call stack, innermost first, and returns their
  * number. They are found by the function of qmpi_call_stack_use (sites/walk.c), which reads only
- * the stack and checks the tables of objects. If the bounds of the stack are unknown, backtrace of
- * the C library finds them. The first addresses are in qmpi_call_stack_unwind and in the calling
- * function, or in the functions into which they were inlined. */
+ * the stack and the tables of objects, and checks these tables. If the bounds of the stack are
+ * unknown, backtrace of the C library finds them. The first addresses are in qmpi_call_stack_unwind
+ * and in the calling function, or in the functions into which they were inlined. */
 int qmpi_call_stack_unwind(void **frames, int capacity);
 
 #endif

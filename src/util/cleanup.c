@@ -7,9 +7,9 @@
  *
  *     qmpi-helper cleanup FOLDER DEVICE INODE
  *
- * Descriptor 0 becomes ready when that process has ended. Descriptor 1 holds the lock of the
- * directory. The cleanup program shares no environment, session, working directory or further
- * descriptors with that process.
+ * Descriptor 0 becomes ready when the process with libqmpi has ended. Descriptor 1 holds the lock
+ * of the directory. The cleanup program shares no environment, session, working directory or
+ * further descriptors with that process.
  */
 #define _GNU_SOURCE
 #include "util/cleanup.h"

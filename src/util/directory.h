@@ -19,7 +19,7 @@ struct qmpi_directory {
 
 /*
  * Creates a new directory qmpi-XXXXXX in `root` that only this user can access. Returns 0, or the
- * error number if nothing was created.
+ * error number if nothing was created. folder->path is allocated, and belongs to the caller.
  */
 int qmpi_directory_make(struct qmpi_directory *folder, const char *root);
 

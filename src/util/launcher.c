@@ -401,8 +401,9 @@ static _Noreturn void stop_by_signal(void)
 }
 
 /*
- * Rank 0 prints its message, and holds the claim until the other processes of this host have
- * checked it. Processes of other hosts find no claim, and wait until rank 0 has ended the job.
+ * Rank 0, which has printed its message already, claims it, and holds the claim until the other
+ * processes of this host have checked it. Processes of other hosts find no claim, and wait until
+ * rank 0 has ended the job.
  */
 void qmpi_launcher_stop(const char *message)
 {

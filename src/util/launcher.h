@@ -23,7 +23,7 @@ int qmpi_launcher_size(void);
  * no batch system. Process managers of MPI, which batch systems may start, do not count. */
 const char *qmpi_launcher_batch(int *size);
 
-/* Returns the MPI of the launcher that started this process, as a value of -Dmpi. Returns NULL if
+/* Returns the MPI of the launcher that started this process: "mpich" or "openmpi". Returns NULL if
  * there is no launcher of an MPI, or if there are launchers of two MPIs, because it is unknown
  * which one started this process. */
 const char *qmpi_launcher_mpi(void);
@@ -45,8 +45,9 @@ bool qmpi_launcher_has_others(void);
  * or does not answer within 10 seconds. Async-signal-safe. */
 int qmpi_launcher_pmi_socket(void);
 
-/* Called if the MPI library does not use PMI-1. The launcher of another program has then set the
- * variables about the socket, and the descriptor may be used for something else by now. */
+/* Makes qmpi_launcher_pmi_socket return -1. Called if the MPI library does not use PMI-1. If the
+ * variables about the socket are set, they are then from the launcher of another program, and the
+ * descriptor may be used for something else by now. */
 void qmpi_launcher_ignore_pmi(void);
 
 /* Sends a request of PMI-1, and stores the line of the answer, without its end, in `answer`.

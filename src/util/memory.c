@@ -21,8 +21,8 @@
 
 /* The value of the key is the place to which qmpi_memory_exhausted jumps in this thread, or NULL.
  * The place is set by __builtin_setjmp, because libqmpi redirects longjmp. A thread-local variable
- * is not used: in a library that is opened with dlopen, memory for it is allocated when a thread
- * first uses it. */
+ * is not used: in a library that is opened with dlopen, memory for such a variable is allocated
+ * when a thread first uses it, which fails if memory is exhausted. */
 static pthread_key_t rescue;
 static bool has_rescue;
 

@@ -68,7 +68,7 @@ bool qmpi_memory_can_be_read(const void *address, size_t size);
 /* ---- Memory that is never freed -------------------------------------------------------------- */
 
 /*
- * Returns zeroed memory for data that tools record during a call, or NULL if memory is exhausted.
+ * Returns zeroed memory for data that is recorded during a call, or NULL if memory is exhausted.
  * The memory is allocated without a lock and without malloc, because a signal may interrupt the
  * program in malloc, and its handler may call MPI. The memory is aligned to a cache line. Signal
  * handlers may call this.
@@ -76,11 +76,11 @@ bool qmpi_memory_can_be_read(const void *address, size_t size);
 void *qmpi_memory_take(size_t size);
 
 /*
- * Returns zeroed memory for `count` elements of the data of a stack. Building a stack takes
- * hundreds of pages. This function allocates many pages at a time, which avoids a page fault for
- * each. Calls qmpi_memory_exhausted if memory is exhausted. Called during start-up, or between
- * qmpi_chain_hold and qmpi_chain_release. Do not store the only pointer to memory of malloc in this
- * memory, because leak checkers do not search it.
+ * Returns zeroed memory for `count` elements of data about the layers of the stack. Building the
+ * stack takes hundreds of pages. This function allocates many pages at a time, which avoids a page
+ * fault for each. Calls qmpi_memory_exhausted if memory is exhausted. Called during start-up, or
+ * between qmpi_chain_hold and qmpi_chain_release. Do not store the only pointer to memory of malloc
+ * in this memory, because leak checkers do not search it.
  */
 void *qmpi_memory_permanent(size_t count, size_t size);
 

@@ -92,7 +92,7 @@ static void append_escaped(struct text *text, const char *shown, size_t length,
 /* A conversion: `%`, then flags, width, precision, and the size and type of the argument. */
 struct conversion {
     char text[16];
-    bool shown_as_is; /* the conversion is %-s: the text is not escaped */
+    bool shown_as_is; /* the conversion is %-s: the text keeps its line breaks */
     int precision;    /* -1: none */
     char size;        /* h, l, L (for ll) or z; 0: none */
     char type;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Messages of libqmpi: errors and warnings on stderr, with the prefix `qmpi:`, and the traces that
- * QMPI_DEBUG requests, by topic. Nothing here runs in an MPI call, except to report something.
+ * QMPI_DEBUG requests, by topic. During MPI calls, these functions are called only to report
+ * something.
  *
  * Names, paths and values come from outside: a message shows their control characters as \n or
- * \x1b, and bytes that are not UTF-8 as \xff. Only the format of a message, and a text that is
- * escaped already, contain line breaks.
+ * \x1b, and bytes that are not UTF-8 as \xff. The line breaks of a message are in its
+ * format, or in a text that is escaped already (%-s).
  */
 #ifndef QMPI_UTIL_MESSAGE_H
 #define QMPI_UTIL_MESSAGE_H

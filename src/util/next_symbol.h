@@ -5,10 +5,10 @@
 
 /*
  * Returns the definition of `name` that follows libqmpi in the search order of the loader, or NULL
- * if there is none. It is that of the C library, or of another library that interposes it. If
- * libqmpi comes after the C library, as a dependency of a preloaded tool may, returns the first of
- * all definitions. May be called before the memory of a sanitizer exists. Must not be called in a
- * signal handler.
+ * if there is none. It is the definition of the C library, or of another library that interposes
+ * the function. If libqmpi comes after the C library, which is possible if a preloaded tool depends
+ * on libqmpi, returns the first of all definitions. May be called before the memory of a sanitizer
+ * exists. Must not be called in a signal handler.
  */
 void *qmpi_next_symbol(const char *name);
 

@@ -140,8 +140,8 @@ enum {
     FEW = 64                   /* a program with a lower limit needs each of its descriptors */
 };
 
-/* Returns the lowest number for descriptors of libqmpi. They are in the upper sixteenth of the
- * numbers that the program may use. */
+/* Returns the lowest number for descriptors of libqmpi. The upper sixteenth of the numbers that the
+ * program may use begins there. Numbers from HIGH on do not count. */
 static int lowest_high(void)
 {
     struct rlimit limit;
@@ -404,8 +404,9 @@ void qmpi_output_standard_duplicate(void)
     errno = error;
 }
 
-/* Returns the descriptor of a standard stream, or -1 if it is closed or the program uses its number
- * for another file. */
+/* Returns a descriptor of a standard stream: its own number, or its duplicate if the program has
+ * closed that number or uses it for another file. Returns -1 if there is neither, or if
+ * the stream was closed when the process started. */
 static int find_standard(const struct standard *standard, int descriptor)
 {
     const int duplicate = __atomic_load_n(&standard->duplicate, __ATOMIC_ACQUIRE);

@@ -11,8 +11,8 @@
  *   started (qmpi_output_standard_note).
  * - A pipe without a reader, and a limit on the size of files, cause errors, but no signals.
  * - Short writes, EINTR and EAGAIN (a non-blocking pipe or terminal) are handled. If the reader
- * does not read for QMPI_OUTPUT_PATIENCE milliseconds, the rest of the output is lost. Later output
- * to stdout or stderr then waits no longer, until a write succeeds.
+ *   does not read for QMPI_OUTPUT_PATIENCE milliseconds, the rest of the output is lost. Later
+ *   output to stdout or stderr then does not wait, until a write succeeds.
  *
  * Several threads may call these functions at the same time. Functions whose comment ends with "In
  * handlers, too." may also be called in signal handlers, even if the handler has interrupted one of
@@ -146,9 +146,9 @@ void qmpi_output_room_end(const struct qmpi_output_room *room);
  * Returns -1 if no descriptor is available. In handlers, too. */
 int qmpi_output_copy_descriptor(int descriptor);
 
-/* Moves a descriptor to a number that is high if possible and that exec closes, and returns it. If
- * no descriptor is available, returns the old one. If the old one has the number of a standard
- * stream, closes it instead, and returns -1. In handlers, too. */
+/* Replaces a descriptor with a copy (see qmpi_output_copy_descriptor), and returns the copy. If no
+ * descriptor is available, returns the old one. If the old one has the number of a standard stream,
+ * however, closes it, and returns -1. In handlers, too. */
 int qmpi_output_move_descriptor(int descriptor);
 
 #endif

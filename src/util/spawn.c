@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See spawn.h. A child starts the program and exits, so that the program has no parent in this
- * process. The child is created by clone without an exit signal, so that the wait calls of this
- * process do not find it. It shares the memory of this process instead of copying it, because the
- * memory may be large or registered with a network card.
+ * See spawn.h. An intermediate child starts the program and exits, so that the program is not a
+ * child of this process. The intermediate child is created by clone without an exit signal, so that
+ * the wait calls of this process do not find it. It shares the memory of this process instead of
+ * copying it, because the memory may be large or registered with a network card.
  */
 #define _GNU_SOURCE
 #include "util/spawn.h"

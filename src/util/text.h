@@ -31,8 +31,8 @@ size_t qmpi_text_character_length(const char *text);
 /* Does the same for a text of `left` bytes, which need not end with a null character. */
 size_t qmpi_text_character_length_within(const char *text, size_t left);
 
-/* Returns whether a character is a control character (ASCII, or U+0080 to U+009F) other than tab,
- * line feed and carriage return. */
+/* Returns whether the first character of `text` is a control character (ASCII, or U+0080 to U+009F)
+ * other than tab, line feed and carriage return. */
 bool qmpi_text_is_control(const char *text);
 
 /* Replaces each invalid byte of a text with the replacement character. Returns `text` itself if it

@@ -15,7 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The file, in the directory of the installed tools, and its function. */
+/* The file name of that library, in the directory of the installed tools, and the name of its
+ * function. */
 #define QMPI_VALIDATE_FILE "qmpi-validate.module"
 #define QMPI_VALIDATE_START "qmpi_validate_start"
 
@@ -28,7 +29,7 @@ struct qmpi_validate_place {
     int kind; /* enum qmpi_chain_check, or QMPI_VALIDATE_PMPI */
 };
 
-/* The functions and data of libqmpi that the library uses. */
+/* The functions and data of libqmpi that the library for validation uses. */
 struct qmpi_validate_host {
     int layers;
 
@@ -75,7 +76,7 @@ struct qmpi_validate_host {
     int (*unwind)(void **frames, int capacity);
 };
 
-/* The functions of the library that libqmpi uses. */
+/* The functions of the library for validation that libqmpi uses. */
 struct qmpi_validate_module {
     QMPIX_Observer callbacks;    /* of all nodes that check layers */
     qmpi_function *const *below; /* [number]: the function that layers call. It checks the context,

@@ -64,7 +64,7 @@ def observer(folder):
 
 
 class Side:
-    """An MPI library with the libqmpi for it, and the program that is compiled for it."""
+    """An MPI library, and the libqmpi and the program that are compiled for this library."""
 
     def __init__(self, name, folder):
         kind, _, implementation = name.partition(" with ")

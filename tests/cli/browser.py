@@ -51,7 +51,7 @@ class Browser:
 
     @contextlib.contextmanager
     def without(self, name):
-        """Hides an object of the browser from pages."""
+        """Hides an object of the browser from the pages that are opened meanwhile."""
         script = self.send("Page.addScriptToEvaluateOnNewDocument", {"source": f"delete window.{name}"})
         try:
             yield

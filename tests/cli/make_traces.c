@@ -13,7 +13,7 @@
  *   threads              how many threads each rank has; all but the first call MPI_Iprobe
  *   kill                 the rank whose file ends in a call
  *   off                  the rank that sends a message while recording is off
- *   omits                what each process declares as not recorded, as a number
+ *   omits                what each process declares as not recorded: the sum of TRACE_OMITS_…
  *   plant                what is wrong in the trace, one of `plants`
  *   convert              whether each rank also writes its file for Perfetto: yes or no
  *   truth                a file to which all events are written

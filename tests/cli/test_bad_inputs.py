@@ -251,7 +251,7 @@ def test_values_that_the_loader_does_not_check_are_checked_by_qmpi(tag, value, w
 @pytest.mark.parametrize("segment, field, added", [
     (-1, P_FILESZ, 0x1000), (0, P_MEMSZ, 1 << 30), (1, P_VADDR, -0x1000), (-1, P_MEMSZ, -0x2000),
 ])
-def test_segments_that_would_be_mapped_over_others_are_refused(segment, field, added, tmp_path):
+def test_segments_with_wrong_sizes_or_addresses_are_refused(segment, field, added, tmp_path):
     data = bytearray(TOOL.read_bytes())
     segments = list(load_segments(data))
     at = segments[segment] + field
