@@ -30,7 +30,8 @@ static int run(char **argv)
 }
 
 /* Lets the program continue until it ends or stops again, which it does after one instruction if
- * `counting` is true. First delivers `signal` to the program, unless `signal` is 0. */
+ * `counting` is true. First delivers `signal` to the program, unless `signal` is 0. Sets `*status`
+ * as waitpid does. Returns false if a system call fails. */
 static bool resume(pid_t program, bool counting, int signal, int *status)
 {
     return ptrace(counting ? PTRACE_SINGLESTEP : PTRACE_CONT, program, NULL, (long)signal) == 0 &&

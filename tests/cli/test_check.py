@@ -9,7 +9,7 @@ from support import TOOLS
 
 
 def steps(output):
-    """Returns the steps of a drawn chain, each as [place, name, description]."""
+    """Returns the steps of a drawn chain as [place, name, description]; the application has no description."""
     return [re.split(r"  +", line.strip(), maxsplit=2) for line in output.splitlines()[1:]
             if line.startswith("  ") and line.strip() not in ("│", "▼")]
 

@@ -34,7 +34,7 @@ def test_help_exists_for_the_command_and_every_subcommand():
         assert result.stdout.startswith(f"Usage: qmpi {command}")
 
 
-def test_an_unknown_command_or_option_is_an_error_of_use():
+def test_wrong_or_missing_arguments_are_an_error_of_use():
     for arguments in (["nonsense"], [], ["run"], ["run", "--nonsense"], ["check", "extra"]):
         result = qmpi(*arguments)
         assert result.returncode == 2, arguments

@@ -117,7 +117,8 @@ def test_the_example_in_the_manual_page_is_read_as_documented(tmp_path):
 
 # ---- Errors --------------------------------------------------------------------------------------
 
-# (text, the line that the message names, words of the message, what a run with QMPI_ON_ERROR=skip leaves out)
+# (text, the line that the message names, words of the message, what a run with QMPI_ON_ERROR=skip leaves out, or None
+# for the whole file)
 WRONG = {
     "setting": ("alpha\ncolour = red\n", "line 2 'colour = red'", "unknown setting 'colour'", "line"),
     "value": ("on-error = perhaps\nalpha\n", "line 1 'on-error = perhaps'", "stop or skip", "line"),

@@ -99,7 +99,7 @@ LAUNCHERS = {"mpich": ("mpiexec.hydra", "MPICH"), "openmpi": ("orterun", "Open M
 
 def launcher(folder, mpi):
     """Makes in the folder an mpiexec that belongs to `mpi`. Returns variables with the folder as PATH, and
-    what the command says about this mpiexec."""
+    what `qmpi doctor` says about this mpiexec."""
     name, whose = LAUNCHERS[mpi]
     (folder / name).write_text("#!/bin/sh\n")
     (folder / name).chmod(0o755)
@@ -496,7 +496,8 @@ CALLER = "int MPI_Init(int *a, char ***b);\nint main(void) { return MPI_Init(0, 
 
 
 def library(folder, mpi=MPI_NAME, name=None):
-    """Makes a stand-in for an MPI library. It need not work, because the doctor only reads the file."""
+    """Makes a stand-in for an MPI library, and returns its name. Its functions need not work, because
+    `qmpi doctor` recognizes the library by its symbols."""
     name = name or SONAMES[mpi]
     mark = "int ompi_mpi_comm_world;\n" if mpi == "openmpi" else "int MPIR_inner;\n"
     build(folder, name, MPI_LIBRARY + mark, "-shared", "-fPIC", f"-Wl,-soname,{name}")

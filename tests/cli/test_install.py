@@ -60,7 +60,7 @@ def test_the_command_finds_the_library_and_the_tools_of_its_prefix(prefix):
     assert f"{prefix}/lib" in result.stdout
 
 
-def test_the_command_finds_the_manifests_of_its_tools_and_of_others(prefix):
+def test_the_command_finds_the_manifests_of_its_tools_and_of_other_projects(prefix):
     result = run_command([prefix / "bin" / QMPI.name, "list"], environment())
     assert result.returncode == 0 and "without a manifest" not in result.stdout
     described = json.loads((SOURCE / "tools/count/count.json").read_text())["description"]
@@ -78,7 +78,7 @@ def test_a_program_runs_under_the_installed_library(prefix):
 
 
 def test_installed_tools_find_the_modules_and_programs_that_they_use(prefix, tmp_path):
-    """The tools of this test work with every MPI library, and are therefore in a folder of their own."""
+    """The tools of this test serve all MPI libraries. They and what they use are therefore in the folder qmpi-abi."""
     result = run_command([prefix / "bin" / QMPI.name, "run", "-t", "trace:profile,format=html,output=page.html",
                           PROGRAMS / "calls", "init", "barrier", "finalize"], environment(), cwd=tmp_path)
     assert result.returncode == 0 and result.messages == []
@@ -149,7 +149,7 @@ def test_a_build_with_shared_false_installs_no_file_of_another_build(tmp_path):
     assert setup.returncode == 0
     other, this = installed_files(tmp_path / "build"), installed_files(BUILD)
     assert any(path.endswith("bin/qmpi-abi") for path in other) and any(path.endswith("profile.so") for path in this)
-    # abi_pkgconfig.py writes this file under the same name in all builds.
+    # Both builds install a file of this name, and src/abi_pkgconfig.py decides which of the two stays.
     assert {path for path in other & this if not path.endswith("/qmpi-abi.pc")} == set()
     assert any(path.endswith("/libqmpi-abi.a") for path in other)
     assert build_options()["static"] or not any(path.endswith(".a") for path in this)
@@ -161,7 +161,7 @@ def build_options():
 
 
 def test_an_installation_takes_at_most_8_mb(prefix):
-    """Adds up the sizes of the files. A release build, with optimization 3, is 3 % larger than other builds."""
+    """Adds up the sizes of the files. A build with optimization 3 is 3 % larger than others, so its limit is higher."""
     options = build_options()
     if not options["strip"] or options["static"] or options["optimization"] not in ("2", "3", "s") or \
             options["b_sanitize"] != "none" or options["b_coverage"]:
@@ -173,7 +173,7 @@ def test_an_installation_takes_at_most_8_mb(prefix):
 
 
 def test_installed_libraries_and_commands_have_no_debug_information(prefix):
-    """Without -Dstrip=false, the installation strips its files."""
+    """The installation strips its files unless the build has -Dstrip=false."""
     if not build_options()["strip"]:
         pytest.skip("the build keeps debug information")
     files = [path for path in prefix.rglob("*")
@@ -193,8 +193,8 @@ def test_files_that_do_not_depend_on_the_mpi_library_are_installed_once(prefix):
 @pytest.mark.skipif(MPI_NAME == "abi", reason="the test compiles a tool with an MPI's compiler command")
 @needs_helper
 def test_the_installed_library_finds_the_program_that_removes_copies(prefix, tmp_path):
-    """The program is not in the directory of the library's own tools. It must remove the copies of tools here, because
-    the process ends without doing so."""
+    """This program, qmpi-helper, is not in the directory of the library's own tools. It must remove the copies of tools
+    here, because the process of `qmpi check` ends without removing them."""
     tool = tmp_path / "libpmpi.so"
     (tmp_path / "pmpi.c").write_text("#include <mpi.h>\nint MPI_Barrier(MPI_Comm c) { return PMPI_Barrier(c); }\n")
     subprocess.run([MPICC, "-shared", "-fPIC", "-o", tool, tmp_path / "pmpi.c"], check=True)

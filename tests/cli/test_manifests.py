@@ -70,7 +70,7 @@ def warnings(*stack, command="run", env=None):
 def test_a_manifest_that_is_installed_fits_the_schema(path):
     manifest = json.loads(path.read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(manifest)
-    assert manifest["name"] == path.stem  # qmpi finds the library by this name
+    assert manifest["name"] == path.stem  # the file is named after the tool
     assert not re.search("[^ -~…]", path.read_text().replace("\n", ""))
 
 
@@ -196,7 +196,6 @@ def test_a_conflict_may_depend_on_the_order(position, stacks, tool):
 
 
 def test_a_conflict_that_is_forced_is_no_warning(tool):
-    """Tests the option @force, if this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@force=yes").stderr:
         pytest.skip("this qmpi has no option @force")
     foe, other = tool("foe", conflicts=[{"tool": "other"}]), tool("other")
@@ -266,7 +265,6 @@ def test_one_process_of_a_job_warns(tool):
 
 
 def test_a_tool_that_communicates_is_refused_if_it_is_on_some_ranks_only(tool):
-    """Tests the option @ranks, if this qmpi has it."""
     if "unknown option" in qmpi("check", "-t", "count,@ranks=0").stderr:
         pytest.skip("this qmpi has no option @ranks")
     talks, some = tool("talks", communicates=True), tool("some", communicates=["sync=yes"])
@@ -283,7 +281,7 @@ def test_a_tool_that_communicates_is_refused_if_it_is_on_some_ranks_only(tool):
 # ---- Places of manifests -------------------------------------------------------------------------
 
 
-def test_the_manifest_beside_the_library_comes_first_then_the_sites_then_the_installed_one(tmp_path, library):
+def test_the_manifest_beside_a_library_precedes_that_of_the_site_and_the_installed_one(tmp_path, library):
     here = Installation(tmp_path)
     (tmp_path / "real").mkdir()
     (tmp_path / "linked").mkdir()

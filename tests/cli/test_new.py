@@ -178,7 +178,7 @@ def test_the_tool_in_subprojects_builds_and_runs_outside_our_tree(prefix, tmp_pa
 # ---- Names and places ----------------------------------------------------------------------------
 
 
-def test_a_path_leads_to_the_folder_and_its_last_part_is_the_name(tmp_path):
+def test_a_path_names_the_folder_and_its_last_part_the_tool(tmp_path):
     (tmp_path / "tools").mkdir()
     assert qmpi("new", "tools/my-own_2/", cwd=tmp_path).returncode == 0
     assert (tmp_path / "tools/my-own_2/my-own_2.c").exists()

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(bool(ASAN), reason="the libraries are not saniti
 
 RUN = [PROGRAMS / "calls", "init", "comm_rank", "finalize"]
 
-# A PMPI tool. A handle is an int or a pointer: a long holds both.
+# A PMPI tool. Its handles have the type long, which holds either type of a handle: int or a pointer.
 PMPI_TOOL = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -281,7 +281,7 @@ def test_check_and_doctor_examine_the_stack_as_qmpi_run_loads_it(tmp_path):
     assert "`qmpi run` preloads it: it also replaces functions outside MPI: open" in looked.stdout
 
 
-# Wraps MPI as libmonitor of HPCToolkit does.
+# Defines a PMPI function in addition to its wrapper, as libmonitor of HPCToolkit does.
 DEFINES_PMPI = """
 int PMPI_Barrier(long comm);
 int MPI_Barrier(long comm) { return PMPI_Barrier(comm); }
@@ -325,8 +325,7 @@ def test_check_names_the_functions_that_two_layers_both_replace(tmp_path):
 
 def shares(folder, name, count, referenced=True):
     """Makes a tool that defines and uses `count` functions and variables which other tools also define.
-    `referenced` says whether the dynamic loader looks for them, so that it may find those of another
-    tool."""
+    If `referenced` is true, the dynamic loader looks them up, and may find those of another tool."""
     functions = "".join(f"int shared_f{i}(void); int shared_f{i}(void) {{ return {i}; }}\nint shared_v{i} = {i};\n"
                         for i in range(count))
     uses = "+".join(f"shared_f{i}() + shared_v{i}" for i in range(count))
@@ -359,7 +358,8 @@ HANGS = 'int pause(void);\n__attribute__((constructor)) static void begin(void) 
 
 
 def foes(folder):
-    """Makes two tools whose replacements of `open` call each other without end if both tools are preloaded."""
+    """Makes two tools whose replacements of `open` call each other if both tools are preloaded in this order. The
+    first one, called again, then waits forever for the lock that it holds."""
     return opens(folder, "one"), opens(folder, "other", "RTLD_DEFAULT")
 
 
@@ -505,7 +505,7 @@ int main(int argc, char **argv)
 ADDRESS = {"gcc": ["gcc", "-fsanitize=address"],
            "clang": ["clang", "-fsanitize=address"],
            "clang, shared": ["clang", "-fsanitize=address", "-shared-libasan"]}
-# The options that run_command sets for other tests switch off the checks that are tested here.
+# Replaces the options of clean_environment, which keep the sanitizer from checking that its library comes first.
 STRICT = {"ASAN_OPTIONS": "detect_leaks=0"}
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests tests/pytest_server.py, copies of which run the test files of ./check. A test file must end as
-it would without the server."""
+"""Tests tests/pytest_server.py: copies of its process run the test files of ./check. A test file must end
+as it would without the server."""
 import contextlib
 import os
 import signal

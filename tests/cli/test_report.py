@@ -83,7 +83,8 @@ def test_saved_files_fit_the_schema(file):
 
 @pytest.mark.parametrize("name", ["heat.json", "crash.1.json"])
 def test_files_that_the_schema_does_not_allow_are_not_read(tmp_path, name):
-    """Removes each member in turn. The schema and the reader must require the same members."""
+    """Removes each member in turn, in arrays those of the first element. The schema and the reader must require the
+    same members."""
     whole = json.loads((REPORTS / name).read_text())
     validator = jsonschema.Draft202012Validator(SCHEMA)
 
@@ -479,7 +480,7 @@ def test_no_mpi_library_is_needed(tmp_path):
 # ---- the documentation
 
 def test_every_example_of_the_documentation_equals_the_output_of_the_command(tmp_path):
-    """Runs the commands `$ qmpi report …` of docs/run/profile.md, and compares with the output below each of them, in
+    """Runs each command `$ qmpi report …` of docs/run/profile.md, and compares its output with the text below it, in
     which `...` stands for any lines."""
     for file in FILES:
         shutil.copy(file, tmp_path)

@@ -88,7 +88,7 @@ def click(page, element):
 
 
 class Reader(html.parser.HTMLParser):
-    """Reads the text of a page without styles and scripts, and the tags."""
+    """Reads the tags of a page, and its text without styles and scripts."""
 
     def __init__(self, text):
         super().__init__()
@@ -504,7 +504,8 @@ def test_a_narrow_page_is_short_and_lacks_nothing(page, waiting_rank, tmp_path):
     page.open(path, width=400)
     assert page.run(shown, tables) == [False] * 3
     assert page.run("const list = document.querySelector('nav ul'); return list.scrollWidth <= list.clientWidth")
-    assert re.search(r"^× [\d.]+ [mun]?s$", page.find("#callsite tbody td:nth-child(5) .narrow-only").text)  # of a call
+    # the mean time of a call
+    assert re.search(r"^× [\d.]+ [mun]?s$", page.find("#callsite tbody td:nth-child(5) .narrow-only").text)
     click(page, page.find("nav [href='#nodes']"))
     assert page.run(shown, tables) == [False, True, False]
 

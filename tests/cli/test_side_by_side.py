@@ -88,13 +88,14 @@ THIS, OTHER = f"libqmpi{SUFFIXES[MPI_NAME]}", f"libqmpi{SUFFIXES[OTHER_MPI]}"
 
 
 def build_for(mpi):
-    """Returns the name of the libqmpi that a program of `mpi` gets. If this build is for the standard ABI, the
-    prefix has no build for Open MPI, and programs of Open MPI get this build."""
+    """Returns the name of the libqmpi that a program of `mpi` gets. The prefix has builds for two of the three
+    MPIs; programs of the third get this build."""
     return OTHER if mpi == OTHER_MPI else THIS
 
 
 def test_doctor_names_the_other_build_and_finds_no_fault_with_its_launcher(prefix, tmp_path):
-    """The standard ABI has no launcher of its own: its programs use the launcher of an MPI implementation."""
+    """If this build is for the standard ABI, the launcher may be of an MPI without a build in the prefix. It is then
+    noted."""
     launcher = "mpich" if IMPLEMENTATION == "openmpi" else "openmpi"
     (tmp_path / f"mpiexec.{launcher}").write_text("#!/bin/sh\n")
     (tmp_path / f"mpiexec.{launcher}").chmod(0o755)

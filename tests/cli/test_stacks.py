@@ -16,8 +16,8 @@ FILES_TOOL = BUILD / "tests/pmpi/tools/libfiles.so"
 
 
 class Installation:
-    """Makes a copy of libqmpi in its own prefix, whose site files are in `site`; `user` is the
-    user's file."""
+    """Makes a copy of libqmpi in a prefix of its own. `site` is the directory of the site's
+    configuration files, and `user` is the user's configuration file."""
 
     def __init__(self, folder):
         relative = re.search(r'QMPI_SITE_FOLDER "(.+)"', (BUILD / "cli/site_folder.h").read_text())[1]
@@ -159,7 +159,7 @@ def test_a_missing_tool_of_the_site_does_not_stop_a_run_and_is_reported_once(her
     assert len([line for line in result.messages if "unknown setting" in line]) == 1
 
 
-def test_a_tool_that_the_user_misspells_stops_the_run_all_the_same(here):
+def test_a_tool_that_the_user_misspells_stops_the_run_even_if_the_site_has_on_error_skip(here):
     (here.site / "site.conf").write_text("on-error = skip\n[above]\ncount\n")
     result = here.run("cuont")
     assert result.returncode == 2

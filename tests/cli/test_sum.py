@@ -55,7 +55,9 @@ def plain(name, result):
 
 
 def check(folder, *parts, log=(), listed=None, **env):
-    """Runs ./check. Returns its exit status, the lines `not passed: …`, and its last line."""
+    """Runs ./check with the further variables `env`. `log` are the tests in Meson's log; with None, Meson writes no
+    log. `listed` are the names of the tests that Meson lists, by default those in `log`. Returns the exit status, the
+    lines `not passed: …`, and the last line."""
     (folder / "tests").mkdir()
     shutil.copy(SOURCE / "check", folder)
     for name in ("sum.py", "table.py", "targets.py", "cases.py"):

@@ -88,7 +88,8 @@ def test_csv_has_every_event_with_all_its_members(good):
 
 
 def check_perfetto(path, messages, found):
-    """Checks that the calls in a file for Perfetto are those in CSV. Returns the file and its arrows."""
+    """Checks that the calls in a file for Perfetto are those in `found`, the rows of CSV. Returns the file and its
+    arrows."""
     perfetto = perfetto_reader.Perfetto(path, messages)
     calls = collections.Counter((perfetto.process_of(it.track).process.process_name.split(" (")[0], it.name)
                                 for it in perfetto.calls())
@@ -359,7 +360,7 @@ def test_a_difference_in_the_recorded_parts_is_found(options, first, tmp_path):
 # ---- Repair
 
 def collective_ends(found):
-    """Returns [(number, rank, begin, end, function, root)] of each rank's collectives."""
+    """Returns [(number, rank, begin, end, function, root)] of each rank's collectives, which `number` counts from 0."""
     begun, all_ends, counts = {}, [], collections.Counter()
     for row in found:
         rank = row["rank"]

@@ -20,7 +20,7 @@ def validate(name, *arguments, tools, ranks=1, **more):
 
 
 def messages(result):
-    """Returns the first lines of the messages of validation."""
+    """Returns the first line of each message of validation."""
     mark = "validation: "
     return [line[len(mark):] for line in result.all_messages if line.startswith(mark)]
 
@@ -105,7 +105,7 @@ CASES = {
 }
 
 
-# The steps of the program in cases that need other calls than RUN.
+# The steps of the program in cases for which those of RUN do not suffice.
 STEPS = {
     "changes-status": ["init", "sendrecv", "finalize"],
     "raises-level": ["init_thread", "finalize"],

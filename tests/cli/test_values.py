@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that tools, settings and options of the command read times, sizes, sets, numbers and
-booleans in the same way. tests/unit/test_option_values.c tests how the values are read."""
+"""Tests that tools, settings and options of the command read times, sizes, sets, numbers, booleans
+and percentages in the same way. tests/unit/test_option_values.c tests how the values are read."""
 import pytest
 from support import QMPI, clean_environment, run_command
 
@@ -12,7 +12,7 @@ NUMBERS = ["1", "07", " 32 "]
 PERCENTAGES = ["1", "5%", "100 %"]
 
 # For each kind of value: options of tools, values that all of them accept, and values that none
-# accepts.
+# accepts. The tool and other options that an option needs precede its key.
 KINDS = {
     "time": (["log,min-time", "log,stuck", "trace,buffer=ring,keep", "trace,begin", "trace,end", "trace,interval",
               "profile,checkpoint", "delay,functions=MPI_Barrier,before",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Tests jobs that Slurm or the launchers of MPI start on two nodes. `./check cluster` runs these tests on the head node
-of the cluster that `cluster` makes. The nodes share all files except those in /tmp."""
+of the cluster that the script `cluster` makes. The nodes share all files except those in /tmp."""
 import json
 import os
 import re
@@ -276,7 +276,7 @@ def second_node():
 
 @pytest.mark.parametrize("mpi", MPIS)
 def test_a_job_ends_if_one_of_its_nodes_dies(mpi, second_node, program, folder):
-    """The job ends, and its record contains what was known. Rank 0 is on the other node."""
+    """The job ends, and its record contains what was known. Rank 0 is on the node that survives."""
     command = " ".join(srun(mpi, qmpi(mpi), "run", "-t", f"profile,output=out.json:jobs,directory={folder}", "--",
                             program(mpi), "ring", "sleep=300"))
     (folder / "job").write_text(f"#!/bin/sh\n{command}\n")

@@ -93,7 +93,7 @@ def test_the_name_section_of_a_command_is_its_description_in_help(name):
     assert plain(section(ALL[f"qmpi-{name}.1"][1], "NAME")) == f"qmpi-{name} - {COMMANDS[name]}"
 
 
-# Variables that the command sets for the processes that it starts. The page leaves them out.
+# Variables that the command sets for itself or for the processes that it starts. qmpi(1) leaves them out.
 INTERNAL_VARIABLES = {"QMPI_CHECK", "QMPI_TRIAL", "QMPI_TOOLS_OPTION"}
 
 
@@ -179,7 +179,7 @@ OF_HEADERS = {f"{name}.3" for name in ("qmpi.h", "qmpi_observer.h", "qmpi_traits
 
 def public_names():
     """Returns all names that the public headers declare or use outside comments, except the guards
-    of the headers."""
+    of the headers and NO_PAGES."""
     code = ""
     for path in (SOURCE / "include" / "qmpi").glob("*.h"):
         code += re.sub(r"/\*.*?\*/", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -129,7 +129,7 @@ def test_the_shell_commands_of_the_page_set_up_a_stack_for_every_job(prefix, sit
     tmp_path takes the place of /dev/shm."""
     text = PAGE.read_text()
     blocks = [re.sub(r"(?m)^   ", "", block) for block in re.findall(r"(?ms)^ *```sh\n(.*?)^ *```", text)]
-    blocks = [block for block in blocks if "meson" not in block]  # another build: tests/cli/test_side_by_side.py
+    blocks = [block for block in blocks if "meson" not in block]  # leaves out those that build qmpi
     config = re.search(r"(?ms)the file `10-site.conf`:\n\n *```\n(.*?)^ *```", text)[1]
     assert len(blocks) == 4 and "[below]" in config
     (site / "10-site.conf").write_text(re.sub(r"(?m)^   ", "", config).replace("/dev/shm", str(tmp_path)))

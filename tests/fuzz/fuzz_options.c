@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fuzz target: any bytes as the value of an option with its own syntax, which the first byte
- * selects: delay's spans and noise, numbers, sizes, times, sets of numbers, lists of functions,
- * mpit's lists of patterns. The values must have the properties that duration.h and util.h state.
- * If a duration is read twice, both results must be the same.
+ * Fuzz target: any bytes as the value of an option. The first byte selects how the other bytes are
+ * read: as a span of delay, as noise of delay, as a set of numbers and a list of functions, as
+ * numbers of all kinds and booleans, or as a list of patterns of mpit. The values must have the
+ * properties that duration.h and util/value.h state. If a duration is read twice, both results must
+ * be the same.
  */
 #define _GNU_SOURCE
 #include "tools/delay/duration.h"

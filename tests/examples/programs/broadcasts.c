@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Broadcasts in ways that are difficult for a layer which changes broadcasts: small and large
- * data, compressible and other data, a root with other datatypes than the rest, every root, other
- * communicators, MPI_BOTTOM, and errors. Prints the faults that it finds.
+ * data, compressible and other data, a root whose datatype differs from that of the other ranks,
+ * every root, other communicators, MPI_BOTTOM, and errors. Prints the faults that it finds.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void plain(int count, int easy, int root, MPI_Comm comm)
     require(!memcmp(data, expected, (size_t)count * sizeof *data), "wrong data");
 #if MPI_VERSION >= 4
     memset(data, comm_rank == root ? 1 : 0, sizeof data);
-    if (comm_rank == root) /* the datatypes of both branches match each other */
+    if (comm_rank == root) /* MPI_Bcast_c and MPI_Bcast match each other */
         MPI_Bcast_c(data, count, MPI_INT, root, comm);
     else
         MPI_Bcast(data, count, MPI_INT, root, comm);
