@@ -71,8 +71,8 @@ static bool is_passed_on(const char *name)
 }
 
 /* Returns whether the call must reach the MPI library. In a stack with layers, src/mpit answers
- * some functions of MPI_T itself. Of their PMPI_X, it answers only PMPI_T_init_thread and
- * PMPI_T_finalize, because it counts the users of MPI_T. */
+ * some functions of MPI_T itself. Of the calls by their PMPI names, it answers only
+ * PMPI_T_init_thread and PMPI_T_finalize, because it counts the users of MPI_T. */
 static bool reaches_library(const char *name, bool pmpi)
 {
     if (!layers || is_passed_on(name))

@@ -32,7 +32,8 @@ int layer_count(void);
 /* Writes one TAP line. */
 void report(bool good, const char *name);
 
-/* Checks MPI_Pcontrol with the other lists of arguments in pcontrol_words.h. */
+/* Checks MPI_Pcontrol with the lists of arguments in pcontrol_words.h that call_Pcontrol does not
+ * use. */
 void check_pcontrol_forms(void);
 
 #endif

@@ -10,12 +10,13 @@ enum {
     PCONTROL_NOTHING = 0, /* (level) */
     PCONTROL_NAME = 1,    /* (level, "name") */
     PCONTROL_REALS = 2,   /* (level, 8 doubles) */
-    PCONTROL_MANY = 3,    /* (level, 16 words): even words long or pointers, odd ones int */
+    PCONTROL_MANY = 3,    /* (level, 16 words): long or pointers at even indices, int at odd ones */
     PCONTROL_FULL = 4,    /* (level, 8 words and 8 doubles in turn): words as above */
 };
 
-/* Compares up to 16 words and 8 doubles with those that `level` requires, and reports differences
- * at the place where the call arrived last. `more` has the last 8 words. */
+/* Compares the arguments that a place received with those that `level` requires, and reports
+ * differences at the place where the call arrived last. `words` has the first 8 words, `more` the
+ * other 8 words, and `reals` the 8 doubles. */
 __attribute__((visibility("default"))) void pcontrol_compare(int level, const long *words,
                                                              const long *more, const double *reals);
 

@@ -21,8 +21,7 @@ INSTALLED = {
 # Deviations of installed headers from the standard: for each library, name -> (ours, theirs).
 DIFFERENT = {
     "MPICH": {
-        # The standard has a single version of each function here, with MPI_Count as the type of the
-        # count.
+        # The standard has a single version of each of these two functions, whose count has the type MPI_Count.
         "MPI_Psend_init": (
             "int (const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *)",
             "int (const void *, int, int, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *)",

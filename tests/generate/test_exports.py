@@ -28,8 +28,8 @@ REPLACED |= {"sigaction", "signal", "bsd_signal", "ssignal", "sysv_signal", "__s
 # loaded before the sanitizer's library.
 REPLACED |= {"__asan_default_options"}
 
-# Calls of MPICH's own variant of QMPI that libqmpi exports. QMPI_Get_function has the name of a call of the draft, but
-# other parameters.
+# The calls in which MPICH's own variant of QMPI differs from the draft. libqmpi exports them, too. QMPI_Get_function
+# has the name of a call of the draft, but other parameters.
 MPICH_CALLS = {"QMPI_Register_function", "QMPI_Get_function", "QMPI_Get_tool_storage",
            "QMPI_Get_calling_address"}
 

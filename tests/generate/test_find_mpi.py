@@ -29,8 +29,8 @@ def find(wanted, *options, env=None):
 
 
 def refusal(wanted, *options):
-    """Returns the first line of the message with which an MPI is refused. Its last line must be the
-    only hint."""
+    """Returns the first line of the message with which an MPI is refused. The last line of the
+    message must be its only hint."""
     answer = ask(wanted, *options)
     assert answer.returncode == 1 and answer.stdout == ""
     lines = answer.stderr.splitlines()

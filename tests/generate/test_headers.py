@@ -175,8 +175,8 @@ int announce(int tool_id) {{ return QMPIX_REGISTER(tool_id, Barrier, {use}); }}
     assert compiles(next(iter(REGISTERED)), "&wrap")
 
 
-# The types that the compiler shows in one line: that of MPI_Recv with a context, and one without
-# the communicator. Compilers may show the meaning of a typedef of Open MPI instead of its name.
+# The two types that the compiler shows in one line: the expected one, which is that of MPI_Recv with a context, and the
+# given one, which lacks the communicator. Compilers may show the meaning of a typedef of Open MPI instead of its name.
 DATATYPE, COMM = r"(?:MPI_Datatype|struct ompi_datatype_t ?\*)", r"(?:MPI_Comm|struct ompi_communicator_t ?\*)"
 BEGINNING, END = rf"(?:QMPIX_Node|QMPI_Context)[^()]*int, *{DATATYPE}, *int, *int, *", r"MPI_Status ?\*\)"
 EXPECTED_TYPE = rf"{BEGINNING}{COMM}, *{END}|QMPI_Recv_t"

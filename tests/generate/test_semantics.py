@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests that a rule in semantics.py is enough for a new function: all parts of qmpi that classify
+"""Tests that a rule in semantics.py is enough for a new function: the parts of qmpi that classify
 functions then treat it like others of its kind.
 
 The functions are invented, and added to copies of mpi.h, of the list of numbers and of

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The positions of results come after those of arguments. */
+/* The result of a place has the position ANSWER plus the number of the place, which no argument
+ * has. VALUE_MAX is the largest size of an argument or result, in bytes. */
 enum { ANSWER = 1000, VALUE_MAX = 64 };
 
 static const char *current = "";

@@ -84,8 +84,8 @@ def test_a_tool_linked_with_the_mpi_library_does_not_call_the_librarys_stubs(ord
 @pytest.mark.parametrize("name", ["text_relocation", "text_relocation_elsewhere"])
 @pytest.mark.parametrize("order", ORDERS[1:])
 def test_a_library_that_cannot_be_changed_does_not_affect_tools(order, name):
-    """A message names the library only if it refers to a function of MPICH's variant. References in other libraries are
-    changed nevertheless."""
+    """A message names the library only if the library refers to a function of MPICH's variant. References in other
+    libraries are changed nevertheless."""
     stack = ["needs_mpi", "inside", "needs_mpi"]
     result = run(FOLDER / f"mpich_linked_{order}", *STEPS, tools=":".join(stack),
                  preload=[mpich_tool(name)])

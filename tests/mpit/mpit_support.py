@@ -18,8 +18,8 @@ SOURCES = SOURCE / "tests" / "mpit" / "programs"
 
 @functools.cache
 def lists_its_variables():
-    """Returns whether the MPI library alone, without libqmpi, survives a program that reads all its
-    variables."""
+    """Returns whether the MPI library alone, without libqmpi, survives the program that lists and
+    reads the variables of the library."""
     return run_mpi(MPIT_PROGRAMS / "list_all", ranks=1, preload=()).returncode == 0
 
 

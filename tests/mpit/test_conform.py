@@ -64,7 +64,7 @@ def outcomes(client):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_every_case_runs(client):
+def test_every_case_has_an_outcome(client):
     result, found = outcomes(client)
     assert result.returncode == 0, result.stdout + result.stderr
     assert set(found) == set(CASES)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The MPI library's own variables do not change when layers publish variables. Several users can
-initialize and finalize MPI_T in a stack, although MPICH 4.0.2 and Open MPI 4.1.4 alone may crash
-when they do."""
+"""The MPI library's own variables do not change when layers publish variables. In a stack, MPI_T can
+be initialized and finalized several times, although MPICH 4.0.2 and Open MPI 4.1.4 alone may crash in
+this case."""
 import pytest
 
 from mpit_support import run_mpit

@@ -107,7 +107,7 @@ def check_rank(folder, rank) -> list[dict[str, str]]:
 def check_unordered(folder, rank) -> None:
     """Like check_rank, but for programs with threads, whose calls have no order."""
     keys = ["function", *DEFAULTS, *SAME_AS]
-    # Programs with threads allow any value of some of these fields, and other ones are not observed.
+    # Programs with threads allow any value of some of these fields, and the witness does not observe the others.
     for free in ("root", "root_before", "comm_after", "came"):
         keys.remove(free)
 

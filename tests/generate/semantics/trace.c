@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what the tool trace does in calls of the functions that the arguments name (the number in
- * enum trait_action), and which arguments of these calls it uses. */
+/* Prints, for each function that the command line names, what the tool trace does in its calls (as
+ * a number of enum trait_action), and which arguments of these calls it uses. */
 #include "function.h"
 
 #include "tools/trace/record/traits.c"

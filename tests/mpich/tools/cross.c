@@ -2,7 +2,8 @@
 /*
  * A tool of MPICH's variant, which uses only a stock mpi.h. It prints some MPI calls on their way
  * down, as `TOOL TOOL_ID MPI_X`, and how many each layer saw. It asks for the layer's storage in
- * each call, and for the next function in each call or, with CACHED, once in init.
+ * each call. It also asks for the next function in each call or, if CACHED is 1, uses the function
+ * that it got in init.
  */
 #include "trace.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An application that monitors itself. It makes rounds of 100 calls of MPI_Sendrecv of 10 ints with
- * itself, half of them in a second thread. Before the first round and after each round, it prints
- * the performance variables that its command line names. After the second round, it writes 0 to the
- * control variable given as `off=NAME`; after the fourth one, it resets all handles and prints the
- * variables again. Each round ends with MPI_Pcontrol(2).
+ * An application that monitors itself. It makes four rounds of 100 calls of MPI_Sendrecv of 10 ints
+ * with itself, half of them in a second thread. Before the first round and after each round, it
+ * prints the performance variables that its command line names. After each of these rounds, it then
+ * calls MPI_Pcontrol(2). After the second one, it writes 0 to the control variable given as
+ * `off=NAME`; after the fourth one, it resets all handles and prints the variables again.
  */
 #include <mpi.h>
 
@@ -38,7 +38,7 @@ static void open_variable(const char *wanted)
         char name[128];
         int length = sizeof name, var_class;
         MPI_Datatype datatype;
-        /* Open MPI may have removed the variable, so that it has no information. */
+        /* The call fails if Open MPI has removed the variable. */
         if (MPI_T_pvar_get_info(i, name, &length, NULL, &var_class, &datatype, NULL, NULL, NULL,
                                 NULL, NULL, NULL, NULL) != MPI_SUCCESS ||
             strcmp(name, wanted) != 0)

@@ -33,8 +33,8 @@ static int finalize(QMPI_Context c)
     return QMPIX_NEXT(c, Finalize)(QMPIX_NEXT_CONTEXT(c));
 }
 
-/* When the flush returns, the receiver has the announcement, even if the message is still under
- * way. */
+/* Announces the message before it is sent. When the flush returns, the window of the receiver has
+ * the announcement. */
 static int send(QMPI_Context c, const void *buf, int count, MPI_Datatype datatype, int dest,
                 int tag, MPI_Comm comm)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests that the MPI standard's own examples of the tool information interface run under stacks."""
+"""Tests that the MPI standard's own examples in its chapter on tool support run under stacks."""
 import re
 
 from support import BUILD, BUNDLED_TOOLS, run_mpi

@@ -33,7 +33,7 @@ static void print_index(const char *what, int index, int first)
         printf("%s new", what);
 }
 
-/* Returns whether an item was published by a layer; such items are not printed. */
+/* Returns whether an item was published by libqmpi or a layer. Such items are not printed. */
 static int is_published(const char *name)
 {
     return !strncmp(name, "qmpi", 4) || !strncmp(name, "publisher_", 10);
@@ -68,8 +68,8 @@ static void print_value(MPI_Datatype datatype, int count)
 }
 
 /* Returns whether a variable must not be read. Open MPI 4.1.4 crashes if some variables are read
- * after it has closed their components. The variables with the names of the job and of the process
- * have different values in each run, so their values cannot be compared. */
+ * after it has closed their components. The values of variables with `_uri` in their names may
+ * differ between runs, so that they cannot be compared. */
 static int is_unreadable(const char *name)
 {
     return is_open_mpi() && (strstr(name, "ucx") || strstr(name, "psm2") || strstr(name, "_uri") ||

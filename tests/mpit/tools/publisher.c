@@ -48,7 +48,7 @@ static int publish(struct layer *layer, QMPIX_Pvar pvar)
 static void offer_constant(const struct layer *layer, QMPIX_Cvar cvar)
 {
     cvar.size = sizeof cvar;
-    cvar.scope = MPI_T_SCOPE_CONSTANT; /* 0 in Open MPI, which offer would replace */
+    cvar.scope = MPI_T_SCOPE_CONSTANT; /* 0 in Open MPI, a value that offer() would replace */
     check(cvar.name, QMPIX_Cvar_create(layer->tool_id, &cvar, NULL));
 }
 
@@ -175,7 +175,8 @@ static int read_zero(void *user, const void *object, void *buffer, int count)
     return MPI_SUCCESS;
 }
 
-/* Publishes one item of each kind, with the number in its name. */
+/* Publishes a performance variable, a control variable and a category. The number that was written
+ * is part of their name. */
 static int write_publish(void *user, const void *object, const void *buffer, int count)
 {
     struct layer *layer = user;

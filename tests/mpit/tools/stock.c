@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool for MPICH's variant of QMPI, which needs only MPICH's mpi.h. It passes on some MPI_T
- * calls. These calls must also reach libqmpi's functions, which merge the variables of the layers
- * with those of the library.
+ * calls. The calls that it passes on must reach libqmpi's functions, which merge the variables of
+ * the layers with those of the library.
  */
 #include <mpi.h>
 

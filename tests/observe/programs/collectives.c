@@ -71,7 +71,7 @@ static MPI_Datatype ints[MOST];
 
 static void all_to_all(void)
 {
-    /* With both arrays, rank i gets i + 1 ints in different datatypes. */
+    /* Together, the two arrays describe i + 1 ints for rank i, in different datatypes. */
     static const struct counts elements = COUNTS(1, 1, 3, 2);
     const MPI_Datatype mixed[MOST] = {MPI_INT, MPI_2INT, MPI_INT, MPI_2INT};
     const long all_mine = 4L * size * (me + 1);

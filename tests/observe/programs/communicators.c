@@ -3,7 +3,8 @@
  * Creates communicators in many ways on three ranks, to test the ranks of their members in
  * MPI_COMM_WORLD. The witness, which has the option ranks=yes, asks for these ranks in each call
  * with a communicator. Communicators are freed by calls that the witness observes and by calls that
- * it does not observe, so that handles are reused for other processes.
+ * it does not observe, so that their handles are reused for communicators with other members, or
+ * with the same members in another order.
  */
 #include "expect.h"
 

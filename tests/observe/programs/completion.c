@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests which requests the functions MPI_Wait… and MPI_Test… are observed to complete, with
- * requests whose completion is known. Runs on two ranks: rank 0 sends, and rank 1 receives.
+ * Tests which requests an observer sees as completed by the functions MPI_Wait… and MPI_Test…. The
+ * program knows them from the results of its calls. Runs on two ranks: rank 0 sends, and rank 1
+ * receives.
  */
 #include "expect.h"
 

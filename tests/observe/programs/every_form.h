@@ -7,6 +7,9 @@
  * X and x are the name of the function, such as Bcast and bcast. ARGS(PICK) is the list of
  * arguments up to the communicator. In this list, PICK(array) selects the array of the right type
  * from a `struct counts` or `struct displacements`.
+ *
+ * ARGUMENTS is the whole list of arguments, in which the request has the name `request_of`. `sent`,
+ * `received` and `root` are those of amount().
  */
 #ifndef TEST_EVERY_FORM_H
 #define TEST_EVERY_FORM_H

@@ -41,7 +41,8 @@ void expect_call(const char *function, int error, const char *fields);
 /* Writes a line, or ends the program if the call has not failed. */
 void expect_failure(const char *function, int error, const char *fields);
 
-/* Returns formatted text that stays valid during the next 255 calls of this thread. */
+/* Returns formatted text that stays valid during the next 255 calls of says() in this thread. The
+ * functions below that return text may also call says(). */
 #ifdef __GNUC__
 __attribute__((format(printf, 1, 2)))
 #endif

@@ -2,7 +2,7 @@
 /*
  * Creates communicators in many ways, and names them for the tool `identity`. The name is
  * NAME<PARENT=PROCESSES: NAME is different for each communicator and the same on all members,
- * PARENT is the NAME of the communicator from which it was created, or `-` without one, and
+ * PARENT is the NAME of the communicator from which it was created, or `-` if it has no parent, and
  * PROCESSES is the number of processes, or `?` if the identity cannot be known. The arguments are
  * the steps to be carried out.
  */
@@ -169,8 +169,8 @@ static void create_topologies(void)
 
 /* ---- By calls of the members only ------------------------------------------------------------ */
 
-/* Creates communicators of rank 0 and one other process, several for each other process, so that
- * the numbers of calls differ between processes. */
+/* Creates communicators of rank 0 and one other process. Their number is different for each other
+ * process, so that the processes make different numbers of calls. */
 static void create_pairs(MPI_Comm parent, const char *parent_name)
 {
     MPI_Group all, pair;
@@ -367,8 +367,8 @@ static void create_in_threads(void)
 
 /* ---- Beyond the world ------------------------------------------------------------------------ */
 
-/* These communicators have no identity, because they have processes of two worlds, or were created
- * from such a communicator, like `mine`, whose processes all belong to one world. */
+/* These communicators have no identity: `inter` and `merged` have processes of two worlds, and
+ * `mine`, whose processes all belong to one world, was created from `merged`. */
 static void meet_other_world(MPI_Comm inter, int is_child)
 {
     MPI_Comm merged, mine;
