@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Removes the prerequisites of tests from the target `all`, so that plain `ninja` builds only the product.
 
-Meson before 1.7 makes `all` build everything that tests depend on, whatever its `build_by_default`
-says. Meson runs this script after it has written build.ninja. `meson test` and `ninja test` still
-build the prerequisites.
+Meson before 1.7 makes `all` build everything that tests depend on, even targets with
+`build_by_default: false`. Meson runs this script after it has written build.ninja. `meson test` and
+`ninja test` still build the prerequisites.
 """
 import os
 import re

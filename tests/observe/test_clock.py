@@ -28,10 +28,11 @@ def run_times(*steps, ranks=1, options="", program="calls", tools="times{}", spa
 
 
 def run_skewed(clocks, nodes=None, program="calls", steps=("init", "comm_rank", "finalize"), **kwargs):
-    """Runs a job whose ranks have the clocks [(nanoseconds, ppm)]. Returns the result, and a function
-    that reads moments from a trace: {(phase, rank): [(before, after, time, bound)]}. `before` and
-    `after` are times of rank 0's clock, between which the moment was. libqmpi returned `time` for
-    the moment, and `bound` as the largest possible error of this time."""
+    """Runs a job whose ranks have the clocks [(nanoseconds, ppm)]. `nodes` contains the name of a node for
+    each rank; by default, all ranks are on the real node. Returns the result, and a function that reads
+    moments from a trace: {(phase, rank): [(before, after, time, bound)]}. `before` and `after` are times
+    of rank 0's clock, between which the moment was. libqmpi returned `time` for the moment, and `bound`
+    as the largest possible error of this time."""
     since = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     env = {"QMPI_CLOCK": "monotonic", "SKEW_SINCE": since,
            "SKEW_CLOCKS": ",".join(f"{shift}/{ppm}" for shift, ppm in clocks)}
@@ -115,7 +116,7 @@ def test_a_layer_without_an_observer_and_one_that_is_off_get_world_times(options
     check_bounds(read(result.trace))
 
 
-def test_several_layers_share_the_measurement():
+def test_a_layer_among_others_gets_world_times():
     result, read = run_skewed(CLOCKS["both"], tools="count:times:empty:chosen")
     check_bounds(read(result.trace))
 
@@ -218,7 +219,7 @@ def test_qmpi_clock_selects_the_clock(clock):
     pytest.param({"SKEW_COUNTER": "no"}, [], "monotonic", marks=may_lack_counter),
     ({}, [], "tsc" if HAS_COUNTER else "monotonic"),
 ])
-def test_only_a_missing_clock_that_qmpi_clock_names_is_reported(env, message, clock):
+def test_only_a_value_of_qmpi_clock_that_cannot_be_used_is_reported(env, message, clock):
     result = run_times("init", "comm_rank", "finalize", ranks=2, **env)
     assert result.messages == message
     assert len([line for line in result.trace if line.startswith(f"clock {clock} ")]) == 2

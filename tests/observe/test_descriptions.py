@@ -22,7 +22,7 @@ KNOWN = set((SOURCE / "src/functions/functions.txt").read_text(encoding="utf-8")
 GROUPS = ["point_to_point", "completion", "collective", "one_sided", "io", "datatype",
           "communicator", "group", "topology", "environment", "info", "process",
           "tool_information"]
-# The names of the kinds in this file, in the order of QMPIX_Kind. Many are C types.
+# The names that this file uses for kinds, in the order of QMPIX_Kind. Many are C types.
 KINDS = ["other", "int", "MPI_Aint", "MPI_Count", "MPI_Offset", "MPI_Fint", "double", "char",
          "void", "function", "MPI_Status", "MPI_Comm", "MPI_Datatype", "MPI_Errhandler", "MPI_File",
          "MPI_Group", "MPI_Info", "MPI_Message", "MPI_Op", "MPI_Request", "MPI_Session", "MPI_Win",
@@ -91,10 +91,10 @@ def functions():
 
 
 def declared_in(include, folder) -> dict[str, list[str]]:
-    """Returns the functions that mpi.h declares, {name: parameters}. Preprocesses mpi.h with the
-    compiler."""
+    """Returns the functions that mpi.h in the directory `include` declares, {name: parameters}. Preprocesses
+    mpi.h with the compiler, which reads a file in `folder`."""
     source = folder / "mpi_h.c"
-    # Open MPI declares functions that were removed in MPI 3 only if this macro is set.
+    # Only if this macro is 0, Open MPI declares the functions that MPI 3 removed.
     source.write_text("#define OMPI_OMIT_MPI1_COMPAT_DECLS 0\n#include <mpi.h>\n"
                       "#ifdef OPEN_MPI\n#include <mpi-ext.h>\n#endif\n", encoding="utf-8")
     text = subprocess.run([*CC, "-E", "-P", f"-I{include}", source], check=True,
@@ -352,7 +352,7 @@ def test_prefixes_tell_the_group(functions):
                 assert set(function.groups) <= allowed, function
 
 
-def test_an_extension_is_in_the_group_of_the_function_that_it_became(functions):
+def test_a_persistent_collective_that_is_an_extension_is_in_the_group_of_the_collective(functions):
     """In Open MPI 4.1, the persistent collectives of MPI 4 are named MPIX_X_init. Their group is that
     of MPI_X."""
     for name, function in functions.items():

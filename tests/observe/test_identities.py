@@ -33,7 +33,7 @@ def run_identities(*parts, ranks=2, tools="identity", name="observe_identities",
 
 
 def check_identities(result, layers=1):
-    """Checks the identities of all communicators, which `layers` layers have printed. Returns {name: id} of those that
+    """Checks the identities that `layers` layers have printed. Returns {name: id} of the communicators whose identities
     must be known."""
     found, ids = noted(result), {}
     for text, notes in found.items():

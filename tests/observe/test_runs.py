@@ -2,8 +2,8 @@
 """One interceptor calls the callbacks of all observers in a run of at most ten adjacent observers. For the
 observers, this must make no difference.
 
-The tests compare the callbacks in random stacks of observers with a model in which each layer calls
-the next one. There are layers of other kinds between some of the observers.
+The tests compare the callbacks in random stacks of observers (layers of the tool `member`) with a model in
+which each layer calls the next one. There are layers of other kinds between some of the observers.
 """
 import random
 import re
@@ -164,8 +164,8 @@ def test_debug_output_counts_the_functions_that_are_observed_in_a_run(stack, joi
 
 
 def test_ten_witnesses_of_a_run_agree(tmp_path):
-    """The results of all helper functions are right for each observer. This includes requests, whose
-    handles MPI has overwritten."""
+    """The results of all helper functions are right for each observer, also those about requests, although
+    MPI has overwritten the handles."""
     folders = [tmp_path / str(number) for number in range(10)]
     for folder in folders:
         folder.mkdir()

@@ -107,7 +107,7 @@ def test_callers_in_threads_signals_and_coroutines_and_after_jumps_are_right(how
 @pytest.mark.parametrize("how", COMPILED)
 @pytest.mark.parametrize("closed", ["", "found="], ids=["dlclose", "dlsym"])
 def test_callers_in_a_library_in_the_place_of_another_one_are_right(how, closed):
-    """With `dlsym`, the program has found the C library's dlclose by dlsym, as UCX does."""
+    """In the case `dlsym`, the program has found the C library's dlclose by dlsym, as UCX does."""
     found = walks(f"observe_sites_{how}", f"{closed}{OBSERVE_PROGRAMS}")
     assert [callers[:-1] for callers in found] == [
         callers for _ in range(3) for name in ("plugin_first", "plugin_second") for callers in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Adjacent observers share the times at which a call begins and ends. The duration between these does not
-include the work of the observers themselves."""
+"""Adjacent observers share the times at which a call begins and ends. The duration between the two times
+does not include the work of the observers themselves."""
 import re
 
 import pytest

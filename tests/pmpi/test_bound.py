@@ -114,8 +114,8 @@ def pages(result, name):
 
 @every_binding
 def test_pages_keep_the_protection_of_the_loader(name):
-    """The protection is the same as without libqmpi: above a native layer, to which generated code leads, below it, and
-    for a copy of the tool."""
+    """The protection is the same as without libqmpi in both layers of the tool: above a native layer, to which
+    generated code leads, and below it. One of the two layers is a copy of the tool."""
     plain = pages(succeed("calls", *RUN, preload=[pmpi_tool(name)]), name)
     assert len(plain) == 1 and plain[0].endswith("writable code no")
     result = succeed("calls", *RUN, tools=f"{name}:alpha:{name}")
@@ -123,7 +123,7 @@ def test_pages_keep_the_protection_of_the_loader(name):
 
 
 def test_the_protection_of_pages_depends_on_the_linker_options():
-    # On aarch64, the table at _GLOBAL_OFFSET_TABLE_ contains no slots of functions, so it is always read-only.
+    # On aarch64, the table at _GLOBAL_OFFSET_TABLE_ contains no slots of functions, so it is read-only even in `lazy`.
     lazy = "r--p" if PROCESSOR == "aarch64" else "rw-p"
     for name, expected in (("now", "constant r--p, table r--p, data rw-p"),
                            ("lazy", f"constant r--p, table {lazy}, data rw-p"),

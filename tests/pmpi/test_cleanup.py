@@ -32,7 +32,7 @@ def needs_cleanup():
 
 
 def cleanup_of(folder):
-    """Waits until the clean-up process of a directory has started, and returns its directory in /proc."""
+    """Waits until the clean-up process for `folder` has started. Returns the directory of this process in /proc."""
     needs_cleanup()
     return wait_until(lambda: find_cleanup(folder))
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Which libraries belong to a PMPI tool: those that it needs or opens, but not those of the program. In the
-tool's libraries, calls of MPI_X lead to the tool's own wrappers, if there are any, and other calls to the layers below
-the tool."""
+tool's libraries, a call of MPI_X leads to the tool's own wrapper, if there is one. Other MPI calls lead to the layers
+below the tool."""
 import shutil
 
 import pytest

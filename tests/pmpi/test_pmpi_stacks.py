@@ -90,8 +90,8 @@ def test_tools_that_need_the_same_library_indirectly_have_a_copy_each(stack):
 
 
 def test_an_indirectly_needed_library_is_found_in_the_search_path_of_the_loader(tmp_path):
-    """The tool needs the shared library only through another library, which is not loaded yet and is not in the run
-    path of the tool."""
+    """Both tools need the helper library, each through a library of its own. That of the moved tool is not loaded yet,
+    and the run path of this tool does not lead to it."""
     moved = shutil.copy(pmpi_tool("indirect_one"), tmp_path)
     result = succeed("calls", *RUN, tools=f"{moved}:alpha:indirect_other",
                      env={"LD_LIBRARY_PATH": f"{tmp_path}/none:{PMPI_TOOLS}"})
@@ -108,8 +108,7 @@ def test_a_tool_works_in_a_process_with_many_libraries(tmp_path):
 
 @pytest.mark.parametrize("stack", [("helped", "alpha"), ("alpha", "helped", "now", "helped")])
 def test_the_program_and_a_tool_may_need_the_same_library(stack):
-    """The program and the tool have separate copies of the library. MPI calls of the program's copy are those of the
-    program."""
+    """The program and the tool have separate copies of the library, each with a count of its own."""
     result = succeed(pmpi_program("uses_helper"), *RUN, tools=":".join(stack))
     check_stack(stack, result)
     assert result.trace.count("exit helped counted 6 helper 6") == stack.count("helped")

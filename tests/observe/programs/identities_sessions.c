@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Like identities.c, but uses only sessions. Runs on two ranks. */
+/* Names communicators like identities.c, but uses only sessions. Runs on two ranks. */
 #include <mpi.h>
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses MPI_IN_PLACE in each collective that allows it, in all forms. In gathers and scatters, the
- * block that stays in place does not count. Arguments that MPI_IN_PLACE makes insignificant are
- * invalid. Runs on 1 to 4 ranks, with MPI_COMM_WORLD and MPI_COMM_SELF. On MPI_COMM_SELF, no
- * other process receives data.
+ * Uses MPI_IN_PLACE in each collective that allows it, in all forms. The block that stays in place
+ * in a gather, scatter or allgather does not count as received. It counts as sent only in an
+ * allgather in which another process gets it, so not on MPI_COMM_SELF. Arguments that MPI_IN_PLACE
+ * makes insignificant are invalid. Runs on 1 to 4 ranks, with MPI_COMM_WORLD and MPI_COMM_SELF.
  */
 #include "every_form.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls collectives and sends messages on an intercommunicator of three ranks. Group A is rank 2,
- * and group B is ranks 0 and 1, so that the groups have different sizes, and ranks differ from
- * those in MPI_COMM_WORLD. In collectives with MPI_ROOT and MPI_PROC_NULL, processes that take no
- * part pass invalid arguments, as far as MPICH permits this.
+ * and group B is ranks 0 and 1, so that the groups have different sizes, and the rank in group A
+ * differs from that in MPI_COMM_WORLD. In collectives with MPI_ROOT and MPI_PROC_NULL, processes
+ * that take no part pass invalid arguments, as far as MPICH permits this.
  */
 #include "every_form.h"
 
 static MPI_Comm comm;
 /* Whether this process is in group A, its rank in its own (the local) group, and the sizes of the
- * groups. */
+ * local and the remote group. */
 static int in_a, me, local, remote;
 static int out[256], in[256];
 
@@ -73,7 +73,8 @@ static void with_root(int in_mine)
     out, PICK(by_rank), PICK(places), MPI_INT, in, PICK(mine), PICK(places), MPI_INT, comm
 #define ALLTOALLW(PICK) out, PICK(twos), PICK(bytes), ints, in, PICK(twos), PICK(bytes), ints, comm
 #define ALLREDUCE(PICK) out, in, 5, MPI_INT, MPI_SUM, comm
-/* Each group sends six ints, which the processes of the other group share among themselves. */
+/* Each process contributes six ints. The processes of the other group share the six sums among
+ * themselves. */
 #define REDUCE_SCATTER(PICK) out, in, PICK(*shares), MPI_INT, MPI_SUM, comm
 #define REDUCE_SCATTER_BLOCK(PICK) out, in, in_a ? 6 : 3, MPI_INT, MPI_SUM, comm
 

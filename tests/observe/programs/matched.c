@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layer `again`, which is below the observer, probes the second message before the observer
- * knows that the receive of the first one is complete, as another thread could. MPI may give both
- * messages the same handle.
+ * Receives a message that MPI_Mprobe has matched. The layer `again`, which is below the observer,
+ * probes a second message before the observer knows that this receive is complete, as another
+ * thread could. The layer receives the second message in MPI_Barrier. MPI may give both messages
+ * the same handle, but the observer must not confuse them.
  */
 #include "expect.h"
 

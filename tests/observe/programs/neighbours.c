@@ -15,7 +15,7 @@ enum { READS_PAST_COUNTS = 1 };
 enum { READS_PAST_COUNTS = 0 };
 #endif
 
-static int rank, sources, destinations; /* numbers of sources and destinations */
+static int rank, sources, destinations; /* numbers of neighbors of this process */
 static int is_symmetric = 1;            /* each process has as many sources as destinations */
 static MPI_Comm comm;
 static int out[256], in[256];
@@ -39,8 +39,8 @@ static void set(struct counts *counts, int at, int value)
     counts->large[at] = value;
 }
 
-/* Calls all collectives. The parameters are the total numbers of ints that are sent and
- * received. */
+/* Calls all collectives. The parameters are the sums of `counts_out` and `counts_in` over the
+ * blocks of existing neighbors. */
 static void everything(int together_out, int together_in)
 {
     const int once = destinations ? 12 : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * All one-sided accesses and their request-based forms, on a communicator of two ranks in the
- * reverse order of MPI_COMM_WORLD. Rank 0 of this communicator accesses the windows of both ranks.
+ * reverse order of MPI_COMM_WORLD. Rank 0 of this communicator accesses the memory of both ranks.
  * Special cases are MPI_PROC_NULL, counts of 0, MPI_NO_OP (which does not read the origin buffer)
  * and datatypes with gaps.
  */
@@ -131,8 +131,8 @@ int main(int argc, char **argv)
     DO(Win_unlock_all, (window), "");
     DO(Win_free, (&window), "");
 
-    /* The handle of this window may be that of the freed one, which was on the other
-     * communicator. */
+    /* This window may have the handle of the freed one. Nevertheless, its ranks must be those in
+     * MPI_COMM_WORLD, not those in the reversed communicator of the freed window. */
     DO(Win_create, (in, sizeof in, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window), "@world");
     DO(Win_lock, (MPI_LOCK_SHARED, 1, 0, window), "");
     DO(Put, (out, 1, MPI_INT, 1, 0, 1, MPI_INT, window), "sent=4 transfers=>1/1/-/4");

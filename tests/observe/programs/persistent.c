@@ -66,8 +66,8 @@ static void persistent(void)
     void *detached;
     int size;
     PMPI_Buffer_attach(room, sizeof room);
-    /* These requests may have the same handle, one after the other. Each start must be assigned to
-     * the current request. */
+    /* These requests may have the same handle, one after the other. The observed operation must be
+     * that of the request that has the handle when MPI_Start is called. */
     if (rank == 0) {
         PERSISTENT(Send_init, 1);
         PERSISTENT(Send_init_c, 2);

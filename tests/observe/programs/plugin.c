@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A library that is built twice, with different frame sizes and function names. Each of the two is
- * usually opened at the address where the other one was before. */
+ * usually opened at the address where the other one was before, so that what was known about this
+ * address would lead to wrong callers. */
 #include <mpi.h>
 
 __attribute__((noinline)) void NAME(void (*function)(void));

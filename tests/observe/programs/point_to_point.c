@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All point-to-point functions except persistent and partitioned ones (persistent.c), on two ranks:
- * rank 0 sends, and rank 1 receives. Special cases are MPI_PROC_NULL, empty messages, buffers
- * larger than the message, datatypes with gaps, MPI_BOTTOM, probes, wildcards, and cancelled
- * operations. The communicator has the reverse order of MPI_COMM_WORLD, so that its ranks differ
- * from those in MPI_COMM_WORLD.
+ * All functions that send, receive or probe messages, except persistent and partitioned ones
+ * (persistent.c). Rank 0 of a communicator of two ranks sends, and rank 1 receives. The
+ * communicator has the reverse order of MPI_COMM_WORLD, so that its ranks differ from those in
+ * MPI_COMM_WORLD. Special cases are MPI_PROC_NULL, empty messages, buffers larger than the message,
+ * datatypes with gaps, MPI_BOTTOM, wildcards, and cancelled operations.
  */
 #include "expect.h"
 
@@ -33,7 +33,7 @@ static const char *received(int bytes, int tag)
     return says("@ received=%d transfers=<%d/%d/%d/%d", bytes, peer, world_peer, tag, bytes);
 }
 
-/* Returns the fields of a receive that gets less data than its buffer can hold. */
+/* Returns the fields of a receive that gets `bytes` bytes in a buffer of `room` bytes. */
 static const char *received_of(int bytes, int tag, int room)
 {
     return says("%s received_before=%d transfers_before=<%d/%d/%d/%d", received(bytes, tag), room,
@@ -198,7 +198,8 @@ static void matched(void)
             counterpart();
         return;
     }
-    /* A matched receive has no arguments for communicator and source; those of the probe count. */
+    /* A matched receive has no arguments for communicator, source and tag. They are known from the
+     * probe that found the message. */
     const char *mine = says("@ received=16 transfers=<%d/%d/7/16 received_before=24 "
                             "transfers_before=<%d/%d/7/24",
                             peer, world_peer, peer, world_peer);
@@ -220,8 +221,8 @@ static void matched(void)
     for (flag = 0; !flag;)
         DO(Iprobe, (MPI_ANY_SOURCE, 7, comm, &flag, &status), "@");
     DO(Recv, (numbers, 4, MPI_INT, status.MPI_SOURCE, 7, comm, MPI_STATUS_IGNORE), received(16, 7));
-    /* This probe is not observed, so the communicator and the rank in MPI_COMM_WORLD
-     * are unknown. */
+    /* This probe is not observed, so the communicator and the peer's rank in
+     * MPI_COMM_WORLD are unknown. */
     PMPI_Mprobe(peer, 7, comm, &message, MPI_STATUS_IGNORE);
     DO(Mrecv, (numbers, 4, MPI_INT, &message, MPI_STATUS_IGNORE),
        says("received=16 transfers=<%d/-/7/16 transfers_before=<any/-/any/16", peer));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Uses only sessions, on two ranks. MPI_COMM_WORLD does not exist, so world ranks are those in
- * mpi://WORLD. A second session makes the same calls. It begins before the first one ends, because
- * MPICH 4.0 cannot be initialized again.
+ * mpi://WORLD. In the first session, the communicator has the reverse order of mpi://WORLD. In the
+ * second session, the same calls use a communicator in the same order as mpi://WORLD. The second
+ * session begins before the first one ends, because MPICH 4.0 cannot be initialized again.
  */
 #include "expect.h"
 

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! MPI calls from a procedure of a module, which is called by the main program and by an internal procedure.
+! MPI calls from a module procedure. The main program, an internal procedure and the module procedure itself call this
+! procedure.
 module grid
     use MODULE
     implicit none

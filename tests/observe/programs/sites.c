@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls MPI from stacks of many kinds, which the arguments select. The program is compiled with
- * different options, because stack frames depend on them. test_sites.py expects these names of
- * functions.
+ * different options, because stack frames depend on them. test_sites.py expects the names of the
+ * functions in this file, and finds lines by the comments `line: NAME`.
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define FUNCTION static __attribute__((noinline, noclone))
-/* Follows a call, to prevent that it becomes a tail call. */
+/* Follows a call, which therefore cannot become a tail call. */
 #define STAY() __asm__ volatile("" ::: "memory")
 /* The size suffices for the tool `sites`, which needs much stack to read debug information. */
 #define STACK (1 << 20)
@@ -146,7 +146,7 @@ static void frames(void)
 }
 
 /* Calls itself in a way that depends on `state`, so that frames of different kinds alternate. The
- * stack contains words that earlier calls have left there. */
+ * stack also contains words that earlier calls have left there, which are not callers. */
 FUNCTION void wander(unsigned state, int depth)
 {
     state = state * 1103515245 + 12345;
@@ -367,7 +367,8 @@ static long pages_in_use(int statm)
     return used;
 }
 
-/* Uses up all file descriptors, calls MPI, and prints by how many pages the program grows. */
+/* Uses up all file descriptors, and prints by how many pages the program grows during 20000 MPI
+ * calls. */
 static void without_descriptors(void)
 {
     const int statm = open("/proc/self/statm", O_RDONLY);

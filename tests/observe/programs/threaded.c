@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs four threads on each of two ranks, with MPI_THREAD_MULTIPLE. Each thread makes its own calls
- * with messages, collectives and persistent requests, on communicators of its own, some of which it
- * creates and frees.
+ * Runs four threads on each of two ranks, with MPI_THREAD_MULTIPLE. Each thread sends or receives
+ * messages, takes part in a collective, and starts a persistent request. It uses a communicator of
+ * its own, and a duplicate that it creates and frees in each round. The second argument is the
+ * number of rounds.
  */
 #include "expect.h"
 

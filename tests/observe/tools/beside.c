@@ -46,7 +46,7 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
 
 static void init(int tool_id)
 {
-    /* libqmpi copies the structure, so that later changes have no effect. */
+    /* libqmpi must copy the structure, because its contents are replaced below. */
     QMPIX_Observer observer = {
         .size = sizeof observer, .before = before, .after = after, .data = &my_data};
     QMPI_Register_tool_function(tool_id, MPI_COMM_RANK_T, (void (*)(void))my_Comm_rank);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An observer of chosen functions. Each callback prints `chosen TOOL_ID MPI_X`. Options:
- *   functions=MPI_Send+MPI_Barrier   observes these functions; `lacking` is one that this MPI lacks
+ *   functions=MPI_Send+MPI_Barrier   observes these functions; `lacking` stands for one that
+ *                                    this MPI lacks
  *   groups=NUMBER                    observes these groups (the sum of QMPIX_GROUP_… constants)
  *   only=before, only=after          has only this callback
  *   twice=yes                        first registers an observer of all functions

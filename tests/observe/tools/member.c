@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * An observer for tests of runs of adjacent observers. Each callback prints the word that it finds,
- * the requests in the record, and whether the call has a status. `before` stores the tool_id in the
- * word.
+ * the number of requests in the record, and whether the call's status is given, ignored, or none
+ * because there is no such argument. `before` stores the tool_id in the word.
  *
  * Options:
  *   only=before, only=after                 has only this callback

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Intercepts MPI_Waitall. If the program passes statuses and the first operation fails, the
+ * Intercepts MPI_Waitall. If statuses are passed to this layer and the first operation fails, the
  * interceptor returns immediately and reports the other operations as pending, which MPI permits
  * (MPI 4.0, section 3.7.5).
  */

@@ -5,8 +5,8 @@
  * library's unwinder finds. In MPI_Barrier, it calls MPI_Comm_size itself. Options:
  *   describe=no   only compares
  *   end=yes       prints the callers of the last call once more in MPI_Finalize
- *   release=yes   releases the debug information after each call, and prints whether it is still
- *                 mapped
+ *   release=yes   releases the debug information after each call, and prints whether the library
+ *                 that reads it was mapped before, and whether it is mapped now
  */
 #define _GNU_SOURCE
 #include "trace.h"
@@ -32,16 +32,17 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path ? path : "?";
 }
 
-/* Prints the functions at an address, as in "inner:LINE < function:LINE". If they are unknown,
- * prints the name of the library. For an address in the C library, always prints "libc", and for
- * one in no library, "nowhere". Returns the length of the text. */
+/* Stores the functions at an address in `text`, as in "inner:LINE < function:LINE". If they are
+ * unknown, stores the name of the library. For an address in the C library, always stores "libc",
+ * and for one in no library, "nowhere". Returns the length of the text, or more than `room` if the
+ * text was cut off. */
 static int print(char *text, int room, const void *address)
 {
     const QMPIX_Address *found, *again = NULL;
     const char *library;
     size_t offset;
-    /* First describes the address by its place in the file, which may tell less. The description of
-     * the address itself must be complete nevertheless. */
+    /* First describes the place in the file, about which less may be known. Nevertheless, the
+     * description of the address itself must be complete. */
     if (QMPIX_Address_find(address, &library, &offset) == MPI_SUCCESS)
         QMPIX_Library_describe(library, offset, &found);
     if (QMPIX_Address_describe(address, &found) != MPI_SUCCESS)
@@ -72,7 +73,7 @@ static void print_all(const char *what, void *const *callers, int count)
     trace("%s: %s", what, length ? text : "");
 }
 
-/* Returns whether a library with this part of its path is mapped. */
+/* Returns whether a file whose path contains `library` is mapped. */
 static bool is_mapped(const char *library)
 {
     char line[512];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Preloaded to give the ranks different clocks. SKEW_CLOCKS has an entry `NANOSECONDS/PPM` for each
- * rank, separated by commas. NANOSECONDS is added to CLOCK_MONOTONIC, and PPM says by how much the
- * clock is too fast from the time SKEW_SINCE on. Unless both are 0, the process also seems to be in
- * a time namespace that only processes with the same entry share. SKEW_NODES contains the name of a
- * node for each rank, which only libqmpi sees. If SKEW_COUNTER is set, the kernel seems to have no
- * cycle counter.
+ * rank, separated by commas. NANOSECONDS is added to CLOCK_MONOTONIC. PPM says by how many parts
+ * per million the clock is too fast from SKEW_SINCE on, which is in nanoseconds, too. Unless both
+ * are 0, the process also seems to be in a time namespace that only processes with the same entry
+ * share. SKEW_NODES contains the name of a node for each rank, which only libqmpi sees. If
+ * SKEW_COUNTER is set, the kernel seems to have no cycle counter.
  */
-#undef _FILE_OFFSET_BITS /* this macro would replace open64 by open */
+#undef _FILE_OFFSET_BITS /* with this macro, `open` below would also have the name open64 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

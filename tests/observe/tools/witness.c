@@ -2,8 +2,9 @@
 /*
  * Observes all functions, and writes a line to FOLDER/witness.RANK for each call that returns. The
  * line contains the function, the results of the helper functions of <qmpi/observer.h> in `after`,
- * those in `before` (in fields named …_before), and each argument (`a.NAME=VALUE`). The witness
- * also checks guarantees of the header that hold for all calls; a field `fault` names one that is
+ * those in `before` (in fields named …_before), and each argument (`a.NAME=VALUE`). The fields
+ * `comm` and `ranks` are from `before`, however, and `comm_after` is from `after`. The witness also
+ * checks guarantees of the header that hold for all calls; a field `fault` names one that is
  * violated.
  *
  * Options:
@@ -100,7 +101,8 @@ static void note_transfer(void *data, const QMPIX_Transfer *transfer)
     }
 }
 
-/* Returns whether QMPIX_Call_get_peer returns the peer of the first transfer. */
+/* Returns whether QMPIX_Call_get_peer returns the peer of the first transfer, or an error if there
+ * is no transfer. */
 static int peer_agrees(const QMPIX_Call *call, const struct said *said)
 {
     int got[3] = {-77, -77, -77};

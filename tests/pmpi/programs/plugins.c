@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Usage: plugins WHEN PLUGIN CALLS. Opens a plugin and lets it make MPI calls. Then looks up an MPI
- * function, as some programs do, and calls it once. WHEN is the time at which the plugin is opened:
+ * Usage: plugins WHEN PLUGIN CALLS. Opens a plugin and lets it make CALLS MPI calls. Then looks up
+ * an MPI function, as some programs do, and calls it once. WHEN is the time at which the plugin is
+ * opened:
  *   early      before MPI_Init
  *   starting   during MPI_Init, in another thread
  *   turn       during MPI_Init, when the constructor of a tool calls program_turn
@@ -47,7 +48,7 @@ void program_turn(void)
 
 /*
  * Replaces the function of the C library. libqmpi calls it for an option env.NAME=value of a layer,
- * just before it loads the library of this layer. The other thread opens the plugin at this time.
+ * just before it loads the library of this layer. At this time, another thread opens the plugin.
  */
 SHOWN int setenv(const char *name, const char *value, int overwrite)
 {

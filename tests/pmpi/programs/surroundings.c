@@ -92,8 +92,8 @@ static void fork_and_wait(void)
            WEXITSTATUS(status));
 }
 
-/* Renames each entry that `counts` in the directory `path`, and creates a directory of the same
- * name, with a file in it. Skips entries that it has already renamed. */
+/* Renames the entries of the directory `path` that counts() accepts, except for those that it has
+ * already renamed. In place of each, creates a directory of the old name, with a file in it. */
 static void replace_entries(const char *path)
 {
     DIR *folder = opendir(path);

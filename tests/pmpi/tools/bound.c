@@ -26,7 +26,8 @@
 #define BY_EARLY 6    /* dlsym in a constructor */
 #define BY_HELPER 7   /* PMPI_X is called by a library of the tool (helper.c, passing.c) */
 
-/* With BY_NAME and BY_EARLY: the prefix of the names to look up, and where dlsym searches them. */
+/* With BY_NAME and BY_EARLY: the prefix of the names to look up, and where dlsym searches for
+ * them. */
 #ifndef NAME
 #define NAME "PMPI_"
 #endif

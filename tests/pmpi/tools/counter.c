@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of a tool that contains state of the tool, a number, and does not use MPI. */
+/* A library of a tool. It contains state of the tool, which is a number, and does not use MPI. */
 #include "trace.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A tool whose constructor calls MPI. If the tool is preloaded, its references are not redirected
- * yet when the constructor runs, but its calls must reach the same layers. The constructor calls
- * PMPI_Initialized; MPI_Initialized, which the tool wraps only with WRAPS_IT; and MPI_Finalized,
- * which the tool does not wrap.
+ * yet when the constructor runs, but its calls must reach the same layers as those of a tool that
+ * is not preloaded. The constructor calls PMPI_Initialized; MPI_Initialized, which the tool wraps
+ * only with WRAPS_IT; and MPI_Finalized, which the tool does not wrap.
  */
 #include "trace.h"
 

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the value in environ, or "twice" if the variable is in it twice. */
+/* Returns the value in environ, "none" if the variable is not in it, or "twice" if it is in it
+ * twice. */
 static const char *listed(const char *name)
 {
     const char *value = "none";
