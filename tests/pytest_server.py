@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs a command as a server. For each test file that the command starts, the server makes a copy of
+"""A server that runs a command. For each test file that the command starts, the server makes a copy of
 itself, which has already loaded pytest:
 
     pytest_server.py COMMAND...       COMMAND: `meson test` with its arguments

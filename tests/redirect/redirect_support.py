@@ -60,8 +60,8 @@ def reach(name, *args, env=None, **kwargs):
 @cache
 def of_the_static_library():
     """Returns the calls that a static MPI library itself makes as MPI_X during the exchange. They are
-    bound when the program is linked, so they cannot be distinguished from calls of the program.
-    ROMIO asks for the hints of the communicator, in MPICH 4.2 by MPI_Comm_get_info."""
+    bound when the program is linked, so they cannot be distinguished from calls of the program. The
+    only one is MPI_Comm_get_info, by which ROMIO of MPICH 4.2 asks for the hints of the communicator."""
     options = subprocess.run([MPICC, "-show"], check=True, text=True, capture_output=True).stdout.split()
     path = next((path for option in options if option.startswith("-L")
                  if (path := Path(option[2:], "libmpich.a")).exists()), None)

@@ -130,7 +130,7 @@ def test_without_libqmpi_the_program_prints_the_expected_values():
 
 
 @every_binding
-def test_without_layers_the_program_gets_its_values(binding):
+def test_without_layers_and_under_an_empty_one_the_program_gets_its_values(binding):
     assert lines(binding) == plain(binding)
     assert lines(binding, "empty") == plain(binding)
 

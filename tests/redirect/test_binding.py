@@ -51,8 +51,8 @@ def test_the_caller_is_the_fortran_procedure_when_all_is_bound_at_once(binding, 
 
 
 def test_each_section_that_is_not_contiguous_is_one_send(tmp_path):
-    """With mpi_f08, the binding creates a datatype for the section. Its MPI calls do not count as calls
-    of the program."""
+    """With mpi_f08, the binding creates a datatype for the section. The MPI calls by which it does this
+    do not count as calls of the program."""
     result = reach("section", tools="count,output=calls.json", cwd=tmp_path)
     assert result.stdout == "got 1 5 9 1 2 5 6\n"
     assert counted(tmp_path / "calls.json") == {

@@ -103,8 +103,8 @@ def test_without_tools_the_program_is_undisturbed(binding, tmp_path):
 @pytest.mark.parametrize("how", ["local", "global"])
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_a_call_is_seen_in_a_stack_without_pmpi_tools(order, how, env, calls, tmp_path):
-    """Without a PMPI tool, libqmpi does not intercept dlopen. The call is MPI_Initialized or
-    MPI_Init. Both are tested, because MPI_Init also examines the loaded libraries."""
+    """Before it opens the plugin, the program calls MPI_Initialized, or MPI_Init if REDIRECT_INITIALIZED
+    is set. libqmpi does nothing when the plugin is opened."""
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path, "count,output=%t.json")
     assert counted(tmp_path / "1.json") == in_each_rank({**EXCHANGE, **calls})
 
@@ -114,7 +114,8 @@ def test_a_plugin_that_is_opened_after_a_call_is_seen_in_a_stack_without_pmpi_to
 @pytest.mark.parametrize("order", ["qmpi_first", "mpi_first"])
 def test_a_plugin_that_is_opened_after_a_call_is_seen_by_native_and_pmpi_layers(order, how, env, tmp_path):
     """The plugin is opened after libqmpi has examined the loaded libraries. If the MPI library comes
-    before libqmpi, the loader binds the plugin's calls to the MPI library."""
+    before libqmpi, the loader would bind the plugin's calls to the MPI library. libqmpi prevents this by
+    changing the symbols of the MPI library."""
     if how == "deep" and (order == "qmpi_first" or ASAN):
         pytest.skip("with RTLD_DEEPBIND, calls are missed if libqmpi comes first; AddressSanitizer refuses this flag")
     exchange((f"plugin_host_{order}", ("plugin_c", how), env, ()), tmp_path,
@@ -145,7 +146,7 @@ def test_the_caller_below_a_pmpi_layer_is_the_program(binding, tmp_path):
 
 
 def test_the_programs_are_linked_as_their_names_say():
-    """Otherwise, the tests above would not test what their names say."""
+    """The tests above rely on this."""
     assert not any("mpi" in name for name in needs(redirect_program("exchange_by_name")))
     assert not any("mpi" in name for name in needs(redirect_program("plugin_host")))
     assert any(MPI_LIBRARY in name for name in needs(redirect_program("plugin_c.so")))
@@ -162,8 +163,8 @@ def test_the_static_program_needs_neither_library():
     assert not any("libmpi" in name or "libqmpi" in name for name in names)
 
 
-# The Fortran binding calls these conversions. The calls are bound when the program is linked, so they
-# cannot be distinguished from calls of the program.
+# The Fortran binding calls these conversions. In a static program, these calls are bound when the program is
+# linked, so they cannot be distinguished from calls of the program.
 CONVERSIONS = {"MPI_File_f2c", "MPI_File_c2f"}
 
 

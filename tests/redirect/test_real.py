@@ -15,7 +15,8 @@ BUNDLED = ("profile,output=profile.json:trace,output=trace:log,output=log.%r:del
            "jobs,directory=jobs:empty")
 STACKS = {"a PMPI tool twice": f"{COUNT}:tally:{COUNT}:tally:{COUNT}",
           "eight layers": f"{COUNT}:empty:empty:empty:empty:empty:empty:{COUNT}",
-          "bundled tools": f"{COUNT}:{BUNDLED}:{COUNT}:mpit,output=mpit"}  # mpit is last: it calls MPI itself
+          # mpit is last, because it calls functions of the layers below, which would count these calls.
+          "bundled tools": f"{COUNT}:{BUNDLED}:{COUNT}:mpit,output=mpit"}
 every_stack = pytest.mark.parametrize("tools", STACKS.values(), ids=STACKS)
 
 

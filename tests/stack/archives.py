@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reads OTF2 archives with otf2-print and with the Python reader (python3-otf2), as far as these are
-installed. Neither may print a warning. `run_mpi` calls check_archives after a run with the tool
-trace in a given folder, and so do tests that create archives in another way."""
+installed. Neither may print a warning. After a run with the tool trace, `run_mpi` calls check_archives
+for the folder `cwd`, if it is given. Tests that create archives in another way call check_archives
+themselves."""
 import contextlib
 import functools
 import importlib.util

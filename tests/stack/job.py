@@ -45,9 +45,9 @@ class Rank:
 
 class Job:
     """A running job. `launcher`, `run_rank` and `command` are parts of its command line, and `variables`
-    are set for the program only. `ends` are the ranks that end by themselves; when they have ended, the
-    others are killed. If `ends` is empty, this happens when the first rank has ended. `takes` is the
-    number of processors that the job uses; the default is one for each rank."""
+    are set for the program only. `ends` are the ranks that end by themselves, by default all; when they
+    have ended, the others are killed. If `ends` is empty, the others are killed when the first rank has
+    ended. `takes` is the number of processors that the job uses; the default is one for each rank."""
 
     def __init__(self, run_rank, launcher, command, *, ranks, ends=None, variables=None, env=None, cwd=None,
                  takes=None):

@@ -55,8 +55,8 @@ def processors(wanted):
     folder.mkdir(exist_ok=True)
     free = [folder / str(number) for number in range(COUNT)]
     with contextlib.ExitStack() as taken:
-        # Only one process at a time waits. Otherwise, single processors would be taken again and
-        # again while a job waits for all of them.
+        # Only one process at a time takes processors; the others wait in the queue. Otherwise, they
+        # would take single processors again and again while one process waits for all of them.
         with contextlib.ExitStack() as queue:
             lock(queue, folder / "queue")
             missing = min(wanted, COUNT) if OPEN_MPI or wanted <= AVAILABLE else COUNT

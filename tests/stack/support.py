@@ -283,9 +283,9 @@ ABORTED = re.compile(r"(?:^Abort\(|^with errorcode )(-?\d+)", re.MULTILINE)
 
 def status_of(ranks, launcher, launcher_status):
     """Returns the status with which a job was aborted. If it was not aborted, returns the status of the
-    first rank that failed, or 0; a rank that exited comes before one that a signal ended. The launcher
-    may kill all ranks when one aborts, including the aborting one; in that case, only the status of
-    the launcher is known."""
+    first rank that failed, or 0; a rank that exited comes before one that a signal ended, and ranks that
+    the test killed do not count. The launcher may kill all ranks when one aborts, including the aborting
+    one; in that case, only the status of the launcher is known."""
     for text in (*(rank.stderr for rank in ranks), launcher):
         if found := ABORTED.search(text):
             return int(found[1]) & 0xff

@@ -54,9 +54,9 @@ def run_on_odd_programs(folder, tools, *steps, ranks=4):
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
     """Runs a job of four ranks whose stack has layers of alpha, log, count and profile for each
-    condition, and a layer of a PMPI tool for some conditions. Returns its directory,
-    {(condition, tool): (number of the layer, name of the tool)}, in which all PMPI tools have the
-    key "pmpi", and its ranks."""
+    condition, and a layer of a PMPI tool for some conditions. Returns the directory of the job, a
+    dictionary of the layers, and the ranks. The dictionary is {(condition, tool): (number of the layer,
+    name of the tool)}; in its keys, each PMPI tool is called "pmpi"."""
     folder = tmp_path_factory.mktemp("job")
     stack, where = [], {}
     pmpi = iter(["pmpi_call", "pmpi_table", "pmpi_constant", "pmpi_asks"])
@@ -82,7 +82,7 @@ def test_a_qmpi_tool_sees_all_calls_on_its_ranks_and_none_on_others(job, name):
 
 
 @pytest.mark.parametrize("name", ["both", "program", "if-env", "enabled"])
-def test_a_pmpi_tool_sees_mpi_init_and_mpi_finalize_on_all_ranks(job, name):
+def test_a_pmpi_tool_sees_all_calls_on_its_ranks_and_mpi_init_and_mpi_finalize_on_others(job, name):
     _, where, ranks = job
     _, who = where[name, "pmpi"]
     for rank in ranks:

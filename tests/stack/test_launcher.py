@@ -7,6 +7,7 @@ from mpi_commands import mpi_command
 
 from support import IMPLEMENTATION, OPEN_MPI, run_mpi
 
+# Variables of the other MPI's launcher, and of the launcher of the MPI library in use.
 SIZE, RANK = ("PMI_SIZE", "PMI_RANK") if OPEN_MPI else ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
 LIBRARY_SIZE = "OMPI_COMM_WORLD_SIZE" if OPEN_MPI else "PMI_SIZE"
 SAID = "the launcher started 2 processes, but each of them is rank 0 of 1"
@@ -22,7 +23,7 @@ def test_a_warning_says_that_each_process_is_alone(begin, tools):
 
 
 @pytest.mark.parametrize("env", [{SIZE: 1}, {SIZE: 2, RANK: 1}, {SIZE: ""}, {SIZE: 2, LIBRARY_SIZE: 1}, {}])
-def test_a_single_process_or_one_that_is_not_rank_0_prints_no_warning(env):
+def test_a_single_process_another_rank_and_a_process_of_both_launchers_print_no_warning(env):
     assert "launcher" not in run_mpi("calls", "init", "finalize", ranks=1, tools="alpha", env=env).stderr
 
 

@@ -132,7 +132,8 @@ def needed_by(library):
 
 def test_bundled_tools_need_no_mpi_library_except_the_one_that_all_versions_have():
     """All versions of Open MPI have libmpi.so.40. Tools must not refer to predefined handles, because Open MPI 6 has
-    them in another library, libopen_mpi.so.40, which earlier versions do not have."""
+    them in another library, libopen_mpi.so.40, which earlier versions do not have. Tools for other kinds of MPI need
+    no MPI library."""
     for tool in BUNDLED_TOOLS.glob("*.so"):
         ours = {name for name in needed_by(tool) if re.match(r"lib(mpi|open.|pmi|hwloc|event)", name)}
         assert ours <= ({MPI_SONAME} if MPI_NAME == "openmpi" else set()), tool

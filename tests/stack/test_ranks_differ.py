@@ -140,8 +140,8 @@ def test_a_program_that_opens_a_session_instead_of_calling_mpi_init_does_not_run
 @pytest.mark.skipif(not OPEN_MPI, reason="other MPI libraries use the descriptor themselves")
 @pytest.mark.parametrize("tools", ["count", "cuont"])
 def test_a_descriptor_that_another_launcher_named_is_left_alone(tools):
-    """The program was started by a process of an MPICH job and has the variables of that job, but in
-    the program, the number in PMI_FD belongs to another descriptor."""
+    """The program has the variables of an MPICH job, as if a process of that job had started it. In the
+    program, however, the number in PMI_FD belongs to another descriptor."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         environment = clean_environment() | {

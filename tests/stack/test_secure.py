@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A privileged program (AT_SECURE) ignores all variables of qmpi.
 
-The program is linked with libqmpi, because the loader does not preload libraries for privileged
+The program is linked with libqmpi, because the loader does not preload libqmpi into privileged
 programs. Root runs copies of the program that belong to another user and group and have the set-uid
 or set-gid bit. A copy without these bits shows that the variables would otherwise have an effect.
 """

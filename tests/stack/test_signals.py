@@ -37,7 +37,7 @@ def test_a_handlers_calls_leave_the_interrupted_call_alone(tools):
 
 
 @pytest.mark.parametrize("tools", ["counter:pmpi_quiet:counter", "pmpi_tally:counter:counter"])
-def test_every_layer_counts_the_handlers_calls_and_the_interrupted_ones(tools):
+def test_every_native_layer_counts_the_handlers_calls_and_the_interrupted_ones(tools):
     result = run("signals", tools)
     signals = int(result.stdout.splitlines()[-1].split()[0])
     layers = [i for i, name in enumerate(tools.split(":"), 1) if name == "counter"]

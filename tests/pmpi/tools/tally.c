@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts calls, also with several threads, and prints the counts in MPI_Finalize. */
+/* Counts calls of three functions, which several threads may make, and prints the counts in
+ * MPI_Finalize. */
 #include "trace.h"
 
 #include <mpi.h>

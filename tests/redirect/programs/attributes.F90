@@ -116,8 +116,8 @@ subroutine communicators
     call MPI_Comm_free(copy, error)
     call set_in_c(NUMBER(MPI_COMM_WORLD), keyval, 4096_c_intptr_t)
     call print_attribute('set in C', keyval)
-    ! When the second value replaces the first one, a delete function in C sets the same attribute on another
-    ! communicator, to a value in C.
+    ! When the second value replaces the first one, MPI calls a delete function in C, which sets the same attribute
+    ! of MPI_COMM_SELF.
     shared = keyval_in_c()
     value = 4711
     call MPI_Comm_set_attr(MPI_COMM_WORLD, shared, value, error)
@@ -159,7 +159,7 @@ subroutine windows
     implicit none
     HEADER
     HANDLE(MPI_Win) :: window
-    ! MPICH returns the address without its last four bits. In allocated memory, these are 0.
+    ! As MPI_WIN_BASE, MPICH returns the address without its last four bits. In allocated memory, these are 0.
     integer, allocatable, target, asynchronous :: memory(:)
     integer :: keyval
     integer(MPI_ADDRESS_KIND) :: size, value, extra

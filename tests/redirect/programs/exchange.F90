@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
 ! The exchange of exchange.c in Fortran. A macro selects the binding: BY_MPIF_H, BY_MPI or BY_F08. With PLUGIN,
-! it is a procedure of a shared library.
+! the exchange is a function of a shared library.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HANDLE(X) type(X)

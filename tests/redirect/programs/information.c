@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses MPI_T without MPI_Init, in two threads and in main. The library watcher.c has initialized
- * MPI_T in its constructor and finalizes it in its destructor. The threads take turns, because
- * MPICH 4.0.2 crashes if MPI_T is initialized by two threads at the same time, or again after it
- * was completely finalized.
+ * Uses MPI_T without MPI_Init, in two threads and in main. The library watcher.c keeps MPI_T
+ * initialized from its constructor to its destructor: MPICH 4.0.2 would crash if MPI_T were
+ * initialized again after it was completely finalized. The threads take turns, because MPICH 4.0.2
+ * also crashes if two threads initialize MPI_T at the same time.
  */
 #include <mpi.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library whose loading lasts as long as the program wants. While the loader binds references, it
- * calls `choose`, the ifunc resolver of `chosen`, which waits for the program. One of the
- * references is in memory that the loader makes read-only after it has bound all references.
+ * calls `choose`, the ifunc resolver of `chosen`, which waits for the program. The references in
+ * `table` are in memory that the loader makes read-only after it has bound all references.
  */
 #include "loading.h"
 

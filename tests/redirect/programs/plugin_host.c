@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Usage: plugin_host PLUGIN HOW ARGUMENT. Loads a plugin, which uses MPI, and calls its function
- * `exchange` with ARGUMENT. HOW is local, global or deep. Plugins in Fortran cannot get ARGUMENT in
- * this way, so they read it from the variable REDIRECT_FOLDER. If REDIRECT_FIRST names a library,
- * it is loaded before the plugin.
+ * `exchange` with ARGUMENT. HOW is the mode of dlopen: local, global, or deep (RTLD_DEEPBIND).
+ * Plugins in Fortran cannot get ARGUMENT in this way, so they read it from the variable
+ * REDIRECT_FOLDER. If REDIRECT_FIRST names a library, it is loaded before the plugin.
  *
  * The program itself does not use MPI, except with LINKED: then, it first calls MPI_Init if
  * REDIRECT_INITIALIZED is set, and otherwise MPI_Initialized.

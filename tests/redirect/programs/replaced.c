@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library with a wrapper of a Fortran procedure of MPI. It is not listed as a tool. */
+/* A library with a wrapper of a Fortran procedure of MPI. Tests preload it, but do not list it
+ * as a tool. */
 #include "trace.h"
 
 #include <mpi.h>

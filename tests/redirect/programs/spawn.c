@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Spawns two children, which run this program with the argument `child`, and prints the result.
- * With the argument `return`, an error is also printed; with `fatal`, it ends the program.
+ * With the argument `return`, the result may be an error; with `fatal`, an error ends the program.
  */
 #include <mpi.h>
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A PMPI tool that counts calls of some functions. In MPI_Finalize, it appends the counts to the
- * file $REDIRECT_TALLY.PID. In a process, all layers of this tool append to the same
- * file.
+ * file $REDIRECT_TALLY.PID. In a process, all layers of this tool append to the same file.
  */
 #include <mpi.h>
 

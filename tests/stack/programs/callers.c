@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls MPI from functions with known names. The functions are exported, so that a tool can find
- * their names with dladdr. Without an argument, each call is made once. Arguments:
+ * their names with dladdr. Without an argument, the program calls MPI_Comm_rank, MPI_Barrier and
+ * MPI_Comm_size once each. Arguments:
  *   threads      four threads call MPI repeatedly, each from a function of its own
  *   comes_back   an error handler leaves a call by longjmp, and the call is made again
  *   fiber        the main thread and a user-level thread alternate, each while the other calls MPI

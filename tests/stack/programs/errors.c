@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Causes MPI errors and prints what the application sees: error codes, classes, texts, and the
+ * Causes MPI errors and prints what the application sees: error classes, their texts, and the
  * calls of its own error handler. With the argument `fatal`, the default handler ends the job;
  * without it, the program ends with status 3.
  */

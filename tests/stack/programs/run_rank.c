@@ -94,8 +94,9 @@ static bool hear(int fd, int pipes[2])
     return true;
 }
 
-/* Waits until the parent writes to the pipe `gate`, and then sets the variables and executes the
- * program. Exits if the parent closes the pipe instead. */
+/* Waits until the parent writes to the pipe `gate`. Then makes `pipes` stdout and stderr, sets the
+ * variables with which `arguments` begins, and executes the program that follows them. Exits if the
+ * parent closes the pipe `gate` instead. */
 static _Noreturn void run(int gate, const int pipes[2], char **arguments)
 {
     char byte;
