@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Layers are switched off and on while the program runs. Exactly the layers that are on see a call,
-in many combinations of native and PMPI layers, unless a layer keeps functions or pointers; and calls
-in progress are completed."""
+unless a layer keeps functions or pointers. This is tested with many combinations of native and PMPI
+layers. Calls in progress are completed."""
 import re
 
 import pytest
@@ -87,7 +87,7 @@ def test_the_only_layer_can_be_switched(stack):
     check_walk(stack, [1, 1, 1, 1])
 
 
-def test_the_counts_of_two_ranks_stop_at_the_switch_and_go_on_after_it():
+def test_a_layer_that_is_off_for_a_time_counts_the_other_calls_in_both_ranks():
     result = succeed("init", "rank", "off=2", "rank", "rank", "on=2", "rank", "finalize",
                      tools="counter:counter", ranks=2)
     assert result.trace.count("counter 1 MPI_Comm_rank 4") == 2

@@ -31,8 +31,8 @@ def test_the_caller_is_known_to_a_layer_that_is_off_but_still_called():
 
 
 def test_the_caller_is_known_to_a_layer_that_is_off_even_after_a_call_was_left_by_longjmp():
-    """The recorded frame of the call that was left is above the frames of later calls on the stack, but
-    must not be taken for the frame of an outer call."""
+    """The recorded frame of the call that was left may look like that of an outer call, but must not be
+    taken for one."""
     seen = callers("pmpi_keeps:caller:caller", "rank", "left", "off=2", "rank")
     assert [call for call in seen if "Comm_rank" in call] == [
         "caller 2 MPI_Comm_rank from caller_of_rank",

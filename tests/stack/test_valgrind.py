@@ -78,8 +78,8 @@ def test_valgrind_finds_no_error_if_bad_entries_are_skipped(tools, tmp_path):
 
 
 def test_a_damaged_library_is_read_within_its_bounds(tmp_path):
-    """A library is truncated at many places. libqmpi maps the file, so reading beyond its end would
-    cause a bus error."""
+    """A library is truncated at many places. libqmpi maps the file, so reading a page beyond its
+    end would cause a bus error."""
     whole = tool("alpha").read_bytes()
     entries = []
     for part in range(1, 30):

@@ -2,7 +2,7 @@
 """Copies libraries under numbered names, so that the loader treats each copy as another library.
 
 copies.py STAMP FOLDER NAME=SOURCE=FIRST=COUNT… writes COUNT copies of each SOURCE, from
-FOLDER/NAME<FIRST>.so on.
+FOLDER/NAME<FIRST>.so on. Then it creates the empty file STAMP, or updates its time.
 """
 import shutil
 import sys

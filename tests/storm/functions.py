@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Writes a header for the storm's programs and tools. It contains the index of each function in the
-arrays of ledger.h (`numbers` in C, `fortran`), or a list of the functions that PMPI tools (`pmpi`) or
-tools of MPICH's variant (`mpich`) wrap. WRAPPERS is the generated list of this MPI's functions. The third
-argument is functions.txt for the indices, MPICH's mpi_proto.h for `mpich`, and not used for `pmpi`.
+"""Writes a file that the storm's programs and tools include. With `numbers` (for C) or `fortran`, it
+contains the index of each function in the arrays of ledger.h. With `pmpi` or `mpich`, it contains a list
+of the functions that PMPI tools or tools of MPICH's variant wrap. WRAPPERS is the generated list of this
+MPI's functions. The third argument is functions.txt for the indices, MPICH's mpi_proto.h for `mpich`, and
+not used for `pmpi`.
 
 Usage: functions.py numbers|fortran|pmpi|mpich WRAPPERS NUMBERS_OR_MPI_HEADER OUTPUT
 """
@@ -19,7 +20,7 @@ FEW = {"Init", "Init_thread", "Finalize", "Comm_rank", "Comm_size", "Barrier", "
        "Initialized", "Isend", "Waitall", "T_pvar_read", "Comm_dup", "Allreduce"}
 
 
-# Functions that Open MPI's mpi.h declares only on demand, or without a PMPI name.
+# Functions that PMPI tools do not wrap: Open MPI's mpi.h declares them only on demand, or without a PMPI name.
 REMOVED = {"Address", "Errhandler_create", "Errhandler_get", "Errhandler_set", "Type_extent",
            "Type_hindexed", "Type_hvector", "Type_lb", "Type_struct", "Type_ub"}
 

@@ -61,8 +61,8 @@ struct storm_ledger {
     storm_counts slack;  /* of `program`, calls that may have been left before they reached a
                             layer */
     storm_counts untold; /* of `program`, calls that tools need not report at the end: those of
-                            child processes, those that longjmp left, and those of sessions after
-                            the reports */
+                            child processes, those that an error handler left by longjmp, and
+                            those of sessions after the reports */
     struct storm_layer layer[STORM_LAYERS];
 };
 

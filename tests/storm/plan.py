@@ -38,7 +38,7 @@ class Plan:
 
     @property
     def absent(self):
-        """The PMPI tools and programs that do not exist for the standard ABI: those in Fortran."""
+        """The PMPI tools and programs that do not exist for this MPI: those in Fortran for the standard ABI."""
         return ["fortran", "mpi", "f08"] if self.mpi == "abi" else []
 
     def choose_program(self, names):
@@ -141,8 +141,9 @@ class Plan:
 
     def tools_of(self, rank, **places):
         """Returns QMPI_TOOLS for a rank with a stack of its own. The options of the storm's tools
-        contain the number of the layer in this rank. Those of a bundled tool contain the number in
-        the plan, so that it is the same layer in all ranks."""
+        contain the number of the layer in this rank. The options of a bundled tool contain the number
+        of the layer in the plan: libqmpi takes layers of several ranks for the same one only if they
+        have equal options."""
         texts = [entry.text.format(n=tool_id if entry.counts else number, **places)
                  for tool_id, number, entry in self.stack_of(rank)]
         for place, text in sorted(self.variants[rank].broken.items(), reverse=True):

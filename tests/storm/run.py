@@ -44,7 +44,7 @@ class Place:
         os.environ["QMPI_TEST_MPI"] = self.mpi
         import mpi_in_use
         # qemu-user refuses to create a process that sends its parent no signal when it ends. The process that cleans
-        # up is one (src/util/spawn.c).
+        # up is such a process (src/util/spawn.c).
         self.cleans_up = not mpi_in_use.EMULATED
         self.implementation, self.library = mpi_in_use.IMPLEMENTATION, mpi_in_use.ENVIRONMENT
 

@@ -123,7 +123,8 @@ def bundled_entry(name, text, tells=False):
 def preloaded(random, entries, linked):
     """Returns at most one entry of a PMPI tool that is not listed, but preloaded. Before libqmpi, it
     becomes the top layer; no other tool may then make calls by MPI_X, which it would receive, too. After
-    libqmpi, it becomes the bottom layer; this is not possible if the program is linked with libqmpi."""
+    libqmpi, it becomes the bottom layer; this is not possible if the program is linked with libqmpi, or
+    if another entry requires the bottom (`bottom`)."""
     listed = {entry.kind for entry in entries}
     names = [name for name in ("few", "half") if f"pmpi {name}" not in listed]
     places = [] if any(entry.talks for entry in entries) else ["front"]

@@ -84,9 +84,9 @@ def threads(plan):
 
 
 def switchable(plan):
-    """Returns the layers that may be switched. Excludes the layers below one that keeps its next
-    functions (and this layer), and a tool preloaded before libqmpi, which dlsym finds even while
-    this layer is off."""
+    """Returns the numbers of the layers that may be switched. Excluded are the first layer that
+    keeps its next functions, all layers below that one, and a tool that is preloaded before libqmpi: dlsym
+    finds the functions of this tool even while its layer is off."""
     keepers = [i for i, entry in enumerate(plan.layers, 1) if entry.keeps]
     return [i for i, entry in enumerate(plan.layers, 1)
             if entry.preloaded != "front" and (not keepers or i < keepers[0])]
@@ -259,13 +259,13 @@ def handles(plan):
 
 
 OPEN, COMM, USE, FREE, DISCONNECT, CLOSE = range(6)  # the actions of the step `session`
-# When these actions are carried out: before MPI_Init, between it and MPI_Finalize, or after it.
+# When these actions are carried out: before MPI_Init, between MPI_Init and MPI_Finalize, or after MPI_Finalize.
 BEFORE, WITHIN, AFTER = range(3)
 WAYS_TO_END = [0, 0, 0, 1, 2, 3, 4]                  # arguments of the step `finalize_last`
 
 
 def session(random, opens, closes):
-    """Returns the steps of a session, [(time, action, rounds)]. It opens and closes at these times."""
+    """Returns the steps, [(time, action, rounds)], of a session that opens and closes at the given times."""
     def times(count):
         return sorted(random.randint(opens, closes) for _ in range(count))
 

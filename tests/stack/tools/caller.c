@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Prints for some MPI calls the name of the function that contains the caller, as dladdr finds it.
- * In MPI_Barrier, it calls MPI_Comm_size itself, from a function that it exports. Calls of
- * MPI_Comm_rank on MPI_COMM_SELF, which four threads make, are not printed but checked and counted:
- * all of a thread's calls must have the same caller. When the process ends, the tool asks for the
- * caller outside a call. With the option asks=no, the layer does not ask for the caller of
- * MPI_Comm_size.
+ * In MPI_Barrier, the tool calls MPI_Comm_size itself, from a function that it exports. Calls of
+ * MPI_Comm_rank on MPI_COMM_SELF, which four threads make, are checked and counted: all of a
+ * thread's calls must have the same caller, which is printed for the first of them only. When the
+ * process ends, the tool asks for the caller outside a call. With the option asks=no, the layer
+ * does not ask for the caller of MPI_Comm_size.
  */
 #define _GNU_SOURCE
 #include "trace.h"

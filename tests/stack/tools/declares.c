@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Declares conflicts in its description. Its init prints a note. The macro DECLARES selects:
+ * Declares in its description what it provides, and with what it conflicts. Its init prints a note.
+ * The macro DECLARES selects what the tool declares:
  *   1  provides adds-messages, and conflicts with adds-*
  *   2  provides adds-messages
  *   3  conflicts with the tools [a]lpha and other_* (there is no tool of the latter pattern)

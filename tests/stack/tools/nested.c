@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes MPI calls of its own: MPI_Initialized in its constructor and in its init; MPI_Comm_size,
- * which enters the stack at the top, and PMPI_Comm_rank, which no layer sees, in MPI_Barrier. It
- * prints the caller of MPI_Barrier before and after MPI_Comm_size, and at the end.
+ * Makes MPI calls of its own. In its constructor and in its init, it calls MPI_Initialized. In
+ * MPI_Barrier, it calls MPI_Comm_size, which enters the stack at the top, and PMPI_Comm_rank, which
+ * no layer sees. The tool prints the caller of MPI_Barrier before and after MPI_Comm_size, and at
+ * the end.
  */
 #define _GNU_SOURCE
 #include "trace.h"

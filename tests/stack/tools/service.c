@@ -41,7 +41,7 @@ struct layer {
     int tool_id;
     int item_told; /* the offering layer of which the last callback was told; 0: none */
     int switches;  /* the layer that the callback switches off; 0: none */
-    int forks;     /* the layer that a forked child switches off; 0: none, or in this child */
+    int forks;     /* the layer that a forked child switches off; 0: none, or this is the child */
     int quiet;
     struct item watched; /* the service of the last call of QMPIX_Service_watch */
     _Atomic int inside;  /* number of callbacks in progress */

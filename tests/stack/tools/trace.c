@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints `TOOL TOOL_ID MPI_X` for each MPI call before it calls the next function, and notes when
- * it is loaded and initialized, in MPI_Finalize, and when the process ends. It is compiled once,
- * and linked with trace_name.c under several names. In each call, it checks that its storage is
- * that of the layer. With an option such as functions=Comm_rank+Barrier, it intercepts only these
- * functions.
+ * Prints `TOOL TOOL_ID MPI_X` for each MPI call before it calls the next function. It also prints a
+ * note when it is loaded, in init, in MPI_Finalize (the number of the layer's calls), and when the
+ * process ends. It is compiled once, and linked with trace_name.c under several names. In each
+ * call, it checks that its storage is that of the layer. With an option such as
+ * functions=Comm_rank+Barrier, it intercepts only these functions.
  */
 #define _GNU_SOURCE
 #include "trace.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Violates a rule for tools, usually in MPI_Comm_rank; the option `does` selects the rule. `qmpi
- * run --validate` finds each violation: see tests/cli/test_validate.py. Without this option, and
- * with `uses-objects` or `declares-all`, no rule is violated.
+ * run --validate` finds each violation: see tests/cli/test_validate.py. Without the option `does`,
+ * and with does=uses-objects or does=declares-all, no rule is violated.
  */
 #include <qmpi/observer.h>
 

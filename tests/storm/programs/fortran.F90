@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! The steps in Fortran, with `use mpi` or, with BY_F08, `use mpi_f08`, and the main program. Each call is
-! recorded in the ledger before it is made, as by M() in C.
+! The main program and the steps in Fortran. The steps use the module mpi or, with BY_F08, mpi_f08. Each
+! call is recorded in the ledger before it is made, as by M() in C.
 #ifdef BY_F08
 #define MODULE mpi_f08
 #define COMM type(MPI_Comm)

@@ -9,7 +9,8 @@ MPI_T_pvar_handle storm_pvar_handle;
 int storm_pvar_count;
 
 /* Queries how many variables there are, and the names of some control variables. In Open MPI,
- * variables of components that MPI_Init has closed no longer have a name. */
+ * variables of components that MPI_Init has closed no longer have a name. Therefore, variables
+ * without a name are skipped. */
 static void variables(struct storm_thread *thread, const long *a)
 {
     int count = -1, length = 0, verbosity, binding, scope;

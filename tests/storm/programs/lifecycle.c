@@ -163,7 +163,8 @@ static void session_use(int number, int rounds, int untold)
 }
 #endif
 
-/* The arguments are session WHAT NUMBER ROUNDS UNTOLD. */
+/* session WHAT NUMBER ROUNDS UNTOLD: does WHAT (OPEN to CLOSE) with session NUMBER. Does nothing if
+ * this MPI has no sessions. */
 static void session(struct storm_thread *thread, const long *a)
 {
     (void)thread;

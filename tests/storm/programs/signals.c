@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Steps in which signals arrive during MPI calls. In `timer`, a timer sends signals in quick
- * succession. In `between`, a signal arrives after each instruction of a call, because the
- * processor's trap flag is set (only on x86-64; otherwise, no signals arrive). In `jump`, the
- * handler leaves a call after its n-th instruction by siglongjmp. In the other steps, handlers make
- * MPI calls, which are counted like all others.
+ * Steps in which signals arrive. In `timer`, a timer sends signals in quick succession. In
+ * `between`, a signal arrives after each instruction of a call, because the processor's trap flag
+ * is set (only on x86-64; otherwise, no signals arrive). In `raise`, the thread sends signals to
+ * itself between MPI calls. In these three steps, the handler makes MPI calls, which are counted
+ * like all others. In `jump`, the handler leaves a call after its n-th instruction by siglongjmp,
+ * also with the trap flag.
  */
 #include "information.h"
 #include "program.h"

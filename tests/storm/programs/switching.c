@@ -83,7 +83,7 @@ static void race_ends(struct storm_thread *thread, const long *a)
 }
 
 /* race SET SWITCHES NUMBER: chooses a layer at random, SWITCHES times, and switches it if it is in
- * the set. NUMBER is the seed of the choice. At the end, switches all layers of the set on. */
+ * the set. NUMBER is part of the seed. At the end, switches all layers of the set on. */
 static void race(struct storm_thread *thread, const long *a)
 {
     uint64_t state = thread->prime + (uint64_t)a[2];

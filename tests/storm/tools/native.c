@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A native tool with an interceptor for each function except MPI_Pcontrol. It calls the next
- * function by QMPIX_NEXT or, with -DLOOK_UP, looks it up in each call. Options: take=N    it
- * intercepts N quarters of the functions seed=N    selects these functions talks=1   it makes MPI
- * calls of its own in init and in MPI_Barrier
+ * function by QMPIX_NEXT or, with -DLOOK_UP, looks it up in each call. Options:
+ *   take=N    it intercepts N quarters of the functions
+ *   seed=N    selects these functions
+ *   talks=1   it makes MPI calls of its own in init and in MPI_Barrier
  */
 #include "tool.h"
 

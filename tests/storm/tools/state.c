@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A library of a PMPI tool that stores the first layer that uses it. It makes no MPI calls. Two
- * layers of the tool must not share a copy of it. */
+/* A library that a PMPI tool needs. It makes no MPI calls. Each layer of the tool must have its own
+ * copy of it. */
+
+/* Returns the number of the first layer that called this function. */
 int storm_state_enter(int layer);
 
 static int owner;

@@ -207,8 +207,8 @@ static void load_extension(const char *program)
 }
 
 /* Makes calls in all lines of `code`. The frames are, from the innermost on: one that belongs to no
- * code, that of `code`, one of the interpreter's own modules, and that of `caller`. The last two
- * calls are made without the frame of `code`. */
+ * code, that of `code`, one of the interpreter's own modules, and that of `caller`. The last
+ * call but one has only the last two of these frames, and the last call has only the first one. */
 static void call_in_lines(void)
 {
     static const uint16_t file[] = {'f', '/', 0x3b4, '.', 'p', 'y'};

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: MIT
-! Shows how a Fortran program notices an error: with MPI_ERRORS_RETURN in ierr alone; with a handler
-! of its own, first in the handler and then in ierr. A macro selects the binding, as in
-! tests/redirect: BY_MPIF_H or BY_F08.
+! Shows how a Fortran program notices an error with which a tool lets MPI_Send fail. With
+! MPI_ERRORS_RETURN, it notices the error only in ierr; with a handler of its own, first in the
+! handler and then in ierr. A macro selects the binding, as in tests/redirect: BY_MPIF_H or BY_F08.
 #if defined BY_F08
 #define BINDING use mpi_f08
 #define HEADER

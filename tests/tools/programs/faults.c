@@ -86,9 +86,8 @@ static int do_isend(void)
     return code;
 }
 
-/* A message of four words to this process. In a bad step, the receive takes one word less than is
- * sent. If a receive is already posted, Open MPI truncates the message without an error. Therefore,
- * with Open MPI, the receive is posted after the send. */
+/* Whether the receive of a message to this process is posted after the send, as with Open MPI: if
+ * the receive is already posted, Open MPI truncates the message without an error. */
 static bool receives_last;
 
 static void ask_library(void)
@@ -99,6 +98,7 @@ static void ask_library(void)
     receives_last = strstr(version, "Open MPI") != NULL;
 }
 
+/* Sends four words to this process. In a bad step, the receive takes only three of them. */
 static void exchange(MPI_Request requests[2])
 {
     if (receives_last)
