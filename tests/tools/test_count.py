@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The tool count gives exact numbers, writes one table or file for each layer, and leaves a result even if a process
-ends without MPI_Finalize, but not by SIGKILL."""
+ends without MPI_Finalize, unless SIGKILL ends it."""
 import json
 
 from support import BUILD, BUNDLED_TOOLS, needs_sessions, run_mpi

@@ -37,8 +37,8 @@ STEPS = {
 # Any call of these steps may be the one that finds the operation complete, and must then fail.
 for step in ("test", "testsome", "testall", "testany"):
     STEPS[step] = STEPS[step].replace(",calls=1-2", "")
-# delay's error is compared with the real error of MPI_Cancel for a null request. Open MPI raises this error like all
-# others of MPI_Cancel; MPICH raises it in another way.
+# delay's error for a pending request is compared with the real error of MPI_Cancel for a null request. In Open MPI,
+# both invoke the same error handler. In MPICH, only the former invokes that of the request's communicator.
 if OPEN_MPI:
     STEPS["cancel"] = "functions=MPI_Cancel,error=MPI_ERR_REQUEST"
 
@@ -357,7 +357,7 @@ def test_noise_is_a_detour_in_each_period_of_computing(tmp_path, noise, each):
     assert failed == 0
     assert detours >= 48  # in 50 ms
     assert added >= detours * each - 1e-6  # the time is printed in microseconds
-    assert seconds(result) >= 0.05 + 44 * each  # the first detours are due before the first call
+    assert seconds(result) >= 0.05 + 44 * each  # `detours` includes those before this step
 
 
 def test_a_function_without_an_error_code_can_be_delayed(tmp_path):

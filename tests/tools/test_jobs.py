@@ -106,7 +106,7 @@ def test_several_programs_that_are_no_job_of_mpi_have_one_line(tmp_path):
     assert len(records(tmp_path)) == 1
 
 
-def test_a_condition_that_does_not_hold_leaves_no_line(tmp_path):
+def test_a_condition_that_holds_nowhere_leaves_no_line_and_one_that_holds_in_rank_0_leaves_a_line(tmp_path):
     run(tmp_path, *BEGUN, "finalize", ranks=2, options=",@if-env=NOT_SET_AT_ALL")
     assert records(tmp_path) == []
     run(tmp_path, *BEGUN, "finalize", ranks=2, options=",@ranks=0")

@@ -192,7 +192,7 @@ def test_a_full_device_is_reported_once_and_changes_nothing():
 
 
 def test_a_full_file_system_loses_only_lines_that_do_not_fit(tmp_path):
-    """A file system of a few pages contains only complete lines until it is full."""
+    """The file system has only a few pages. The lines that were written before it was full are complete."""
     folder = tmp_path / "small"
     folder.mkdir()
     if os.geteuid() or os.system(f"mount -t tmpfs -o size=16k none {folder} 2>/dev/null"):

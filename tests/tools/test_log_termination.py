@@ -74,7 +74,7 @@ def test_a_call_with_a_fatal_error_is_shown_as_unfinished():
     ("wild_requests", "MPI_Waitall", "array_of_requests=0x10"),
 ])
 def test_invalid_pointers_are_printed_and_not_followed(part, function, words):
-    """The MPI library faults when it reads these arguments, but the log does not."""
+    """The MPI library faults because it reads what these arguments point to. The log shows only the addresses."""
     result = run_log(WORDS, part, env=FAULTS)
     assert result.returncode == -signal.SIGSEGV
     line = lines_of(result)[-1]

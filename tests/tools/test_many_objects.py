@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The cost of a call, in instructions, does not grow with the number of requests, regions and names
-that a tool must store, or only with its logarithm. The same applies to reading a trace with this
-number of objects."""
+that a tool must store, or only with the logarithm of this number. The same applies to the cost of
+an object when a trace is read."""
 import re
 import shutil
 import subprocess
@@ -48,8 +48,8 @@ def test_many_regions_may_be_opened_and_closed_one_after_the_other(tmp_path):
 
 
 def instructions_of_reader(what, number, arguments, cwd):
-    """Returns the number of instructions of a whole run of the command qmpi. A part of it cannot be counted, because
-    the command does not raise the signals that would mark the part."""
+    """Returns the number of instructions of a run of the command qmpi. The whole run is counted, because the command
+    does not raise signals that would mark a part of it."""
     trace = cwd / f"trace-{number}"
     result = run_mpi(PROGRAM, what, number, ranks=1, tools=f"trace,output={trace}", cwd=cwd,
                      env={"QMPI_TOOL_PATH": None})

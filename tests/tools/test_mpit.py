@@ -18,7 +18,7 @@ MONITOR = EXAMPLES / "example_monitor"
 STEPS = BUILD / "tests" / "tools" / "programs" / "tools_steps"
 TOOL_PATH = f"{BUNDLED_TOOLS}:{BUILD / 'tests' / 'mpit' / 'tools'}:{EXAMPLES}"
 JSON = "format=json,output=out.json"
-# In each round of the program `monitor`, these variables count 100 more calls, of 40 bytes each.
+# Variables for the calls of MPI_Sendrecv, of which the program `monitor` makes 100 in each round, with 40 bytes each.
 COUNTED = "qmpi.count.calls.MPI_Sendrecv"
 CALLS, SENT, TIME = (f"qmpi.profile.{what}.MPI_Sendrecv" for what in ("calls", "bytes.sent", "time"))
 
@@ -30,7 +30,8 @@ def run(tools, name="calls", *arguments, ranks=1, **more):
 
 
 def listed(tmp_path, tools, *arguments, **more):
-    """Returns the parts of the JSON list that the first layer of mpit writes, by name."""
+    """Returns the control variables, the performance variables and the categories in the JSON list that the first layer
+    of mpit writes, each as name -> entry."""
     result = run(tools.replace("mpit", f"mpit,{JSON}", 1), *arguments, cwd=tmp_path, **more)
     assert result.returncode == 0
     everything = json.loads((tmp_path / "out.json").read_text())

@@ -200,8 +200,8 @@ def test_a_file_is_written_when_no_descriptor_is_left(tmp_path, tool):
 # ---- Calls inside MPI_Finalize -------------------------------------------------------------------
 
 LAST_CALLS = STEPS.with_name("tools_last_calls")
-# The calls, apart from messages, that the main program makes before MPI_Finalize, and that each of the two callbacks
-# repeats.
+# The calls, apart from messages, of the function communicate in last_calls.c, which the main program and each of the
+# two callbacks run once.
 LAST_CALLED = {"MPI_Barrier": 3, "MPI_Allreduce": 2, "MPI_Comm_dup": 1, "MPI_Comm_free": 1, "MPI_Comm_rank": 1}
 
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that hang: hangs CASE. A comment marks the line in which a rank waits. The comment
- * consists of the name of the case, and of the rank if the ranks wait in different lines. Each
- * process first writes its process ID to the file pid.RANK.
+ * Programs that hang: hangs CASE. Comments mark lines in which ranks wait. Each comment consists of
+ * the name of the case, and of the rank if the ranks wait in different lines. Each process first
+ * writes its process ID to the file pid.RANK.
  */
 #include <mpi.h>
 
@@ -112,8 +112,8 @@ static void finalized(void)
         MPI_Probe(1, TAG, world, &status); /* finalized 0 */
 }
 
-/* Rank 1 ends, but a child process keeps the connection open by which the launcher would notice the
- * end. */
+/* Rank 1 ends, but its child process keeps open the connection by which the launcher would notice
+ * this end. */
 static void ended(void)
 {
     if (rank == 0)

@@ -73,7 +73,7 @@ static void complete(enum completion how, int with_status, MPI_Request *request)
 
 /* ---- Receiving ------------------------------------------------------------------------------- */
 
-/* Sends the messages of rank 0. */
+/* Sends one message from rank 0 to rank 1. */
 static void send(void)
 {
     MPI_Send(out, last, MPI_BYTE, 1, last, MPI_COMM_WORLD);
@@ -180,8 +180,8 @@ static void receive_large(int is_any)
         MPI_Recv_init_c(in, ROOM, MPI_BYTE, source(is_any), tag(is_any), MPI_COMM_WORLD, &request))
 }
 
-/* MPI libraries do not set the status of the receives of these functions, so the source must be
- * given. */
+/* MPI libraries do not set the status of the receives of these functions, so only the sender knows
+ * the size. Tools find the message that was sent by the source and the tag in the arguments. */
 static void receive_and_send(void)
 {
     COMPLETED(MPI_Isendrecv(out, 0, MPI_BYTE, MPI_PROC_NULL, 0, in, ROOM, MPI_BYTE, 0, last,

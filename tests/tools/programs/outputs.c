@@ -62,8 +62,8 @@ static void check_files(void)
     printf("files: %d, changed: %d\n", file_count, changed);
 }
 
-/* Opens files of its own under the numbers of all regular files that others have opened, except
- * shared memory. */
+/* Closes each descriptor of a regular file that a tool or library has opened, except shared memory,
+ * and opens a file of the program with the same number. */
 static void take_descriptors(void)
 {
     const int last = (int)sysconf(_SC_OPEN_MAX) - 1;

@@ -58,7 +58,7 @@ static void everywhere(void)
     }
 }
 
-/* The barrier follows many calls of `sum`. Rank 1 is late only after a call of MPI_Wtick. */
+/* Many calls precede the first barrier. Rank 1 is late only after the last of them, MPI_Wtick. */
 static void from_many(void)
 {
     double time;

@@ -47,8 +47,8 @@ void rooted(void)
     work_of(0, 1);
 }
 
-/* The root of a broadcast does not depend on the other ranks, and these do not depend on the root
- * of a gather. */
+/* The root of a broadcast does not depend on the other ranks, and ranks other than the root of a
+ * gather do not depend on the root. */
 void against_root(void)
 {
     int in[64], out[64] = {0};
@@ -148,7 +148,7 @@ void intercommunicator(void)
     MPI_Comm_free(&both);
 }
 
-/* Ranks in a line depend on one neighbor after the other. */
+/* In a line, ranks depend on their neighbors. Ranks 0 and 1 work in turn. */
 void neighbors(void)
 {
     MPI_Comm line;

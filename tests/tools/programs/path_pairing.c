@@ -120,7 +120,7 @@ void abandoned(void)
     out_of_order();
 }
 
-/* Calls that fail send nothing. */
+/* Calls that fail, and calls with MPI_PROC_NULL, do not change the path. */
 void failing(void)
 {
     int value = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs with one problem each, or without a problem: planted CASE. The rank, the size and the
- * place of the problem are known: a comment with the name of the case marks the line. If the size
- * of a problem depends on how long calls take, each rank that loses time measures and prints it:
- * "lost RANK SECONDS".
+ * Programs with one problem each, or without a problem: planted CASE. Most cases run a function
+ * ROUNDS times. The rank, the size and the place of the problem are known, and a comment with the
+ * name of the case marks the place. In some cases, the size depends on how long calls take. Then
+ * the ranks that lose time measure it and print "lost RANK SECONDS", or tests prolong the calls by
+ * the tool delay.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -399,7 +400,8 @@ static void slow_scatter(void)
     reduce_twice(true);
 }
 
-/* Rank 1 works longer in each round. After three rounds, it is not profiled any more. */
+/* In each round, rank 1 works longer than the other ranks. After three rounds, it switches
+ * profiling off. */
 static void last_off(void)
 {
     static int round;
@@ -540,7 +542,7 @@ static void healthy_io(void)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Rank 0 is late because it spends time in another call. */
+/* Rank 0 is late because it spends time in another call, which the tool delay prolongs. */
 static void late_elsewhere(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];
@@ -698,7 +700,7 @@ static void self_exchange(void)
                  MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
-/* A call that no rule covers takes most of the time. */
+/* A call that no rule covers takes most of the time, because the tool delay prolongs it. */
 static void unexplained(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Receives that one call posts and another one completes, each combination in its own function. The
- * received data are smaller than the buffer. The program runs all of them, on MPI_COMM_SELF or a
+ * received data are smaller than the buffer. The program runs all functions, on MPI_COMM_SELF or a
  * copy of it.
  */
 #include <mpi.h>

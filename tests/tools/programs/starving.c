@@ -68,8 +68,8 @@ static bool is_ours(const void *caller)
         i++;
     for (; i < count; i++) {
         /* dladdr would wait for a thread that holds the loader's lock and may be waiting for this
-         * one. In this structure, the name of the program itself is empty, so it is none of
-         * `tools`. */
+         * one. _dl_find_object takes no lock. The link map of the program itself has an empty name,
+         * which contains none of `tools`. */
         struct dl_find_object object;
         if (_dl_find_object(frames[i], &object) || has_any(object.dlfo_link_map->l_name, system))
             continue;

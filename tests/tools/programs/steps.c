@@ -65,8 +65,8 @@ static void send(int bytes)
     free(data);
 }
 
-/* Sends to the ranks of a communicator in turn, four times, and to MPI_PROC_NULL, all from one call
- * site. The third message is empty. */
+/* Sends to each rank of a communicator in turn, four times, and then to MPI_PROC_NULL, all from one
+ * call site. If `reversed`, begins with the last rank. The third message is empty. */
 static void send_to_all(MPI_Comm comm, int size, int reversed)
 {
     char data[64] = "";
@@ -318,7 +318,7 @@ static void set_enabled(const char *layer, int enabled)
     dprintf(1, "switched %d\n", set ? set(atoi(layer), enabled) : -1);
 }
 
-/* Prints the number of variables of each kind. */
+/* Prints the numbers of control variables, performance variables and categories. */
 static void list_variables(void)
 {
     int provided, cvars = 0, pvars = 0, categories = 0;
@@ -406,7 +406,8 @@ static int mpi_step(const char *step, const char *value)
 
 static struct rlimit memory_limit;
 
-/* Uses all memory that the process can get; after the step lift_limit, it can get more again. */
+/* Limits the address space to its present size, and allocates all that is left of it. After the
+ * step lift_limit, the process can get more memory again. */
 static void use_up_memory(void)
 {
     long pages = 0;
@@ -492,7 +493,8 @@ void run_step(const char *text)
         exit(99);
 }
 
-/* main carries out the steps itself, because tests know the frames between main and a call. */
+/* main does not call run_step, which would be an additional frame: tests expect that main itself
+ * calls mpi_step. */
 int main(int argc, char **argv)
 {
     int only = -1; /* the rank that carries out the next steps; negative: all ranks do */

@@ -187,7 +187,8 @@ static void jump(void)
 
 static void dup_doing(int depth, const char *step);
 
-/* Carries out a step in a callback of an attribute in MPI_Comm_dup. */
+/* A copy callback, which MPI_Comm_dup calls. Carries out the step `value`, or has dup_doing do so
+ * in another MPI_Comm_dup if the depth, at `state`, is more than 1. */
 static int copy_doing(MPI_Comm of, int keyval, void *state, void *value, void *copy, int *flag)
 {
     (void)of;

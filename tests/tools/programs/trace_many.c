@@ -110,7 +110,8 @@ static void receive(void)
     }
 }
 
-/* Waits in the inner one of two nested calls. */
+/* Two nested calls of MPI_Comm_dup call this function. In the outer one, `state` is set, and the
+ * function makes the inner call. In the inner one, the function waits. */
 static int copy(MPI_Comm comm, int keyval, void *state, void *value, void *to, int *flag)
 {
     (void)comm, (void)keyval, (void)value, (void)to;

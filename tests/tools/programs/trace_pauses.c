@@ -3,10 +3,10 @@
  * Ranks record, or are in a region, in different parts of the run.
  *
  * `messages FROM:TO…`: rank 0 sends 100 messages to rank 1; the i-th has i bytes. Every tenth one
- * is sent by MPI_Ssend, and the others alternately by MPI_Send and MPI_Isend. Each rank, which has
- * an argument of its own, stops recording before its message FROM, and continues before its message
- * TO; 0 means never. Rank 1 may be several messages behind rank 0, until a message is sent by
- * MPI_Ssend.
+ * is sent by MPI_Ssend, the others by MPI_Send if i is odd, and by MPI_Isend if it is even. Each
+ * rank, which has an argument of its own, stops recording before its message FROM, and continues
+ * before its message TO; 0 means never. Rank 1 may be several messages behind rank 0, until a
+ * message is sent by MPI_Ssend.
  *
  * `regions FIRST…`: the same messages, and each rank is in the region `part` from its message FIRST
  * on.
