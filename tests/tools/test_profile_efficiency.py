@@ -13,7 +13,7 @@ from support import BUILD, LIBQMPI, QMPI, clean_environment
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-# An emulator translates code before its first execution, also between the clock readings of the two tools.
+# Under an emulator, the times of the two tools differ more, because it translates code between their clock readings.
 TOLERANCE = 0.03 if EMULATED else 0.01
 
 HOSTS = BUILD / "tests" / "tools" / "tools" / "hosts.so"
@@ -71,8 +71,8 @@ def run_logged(folder):
 
 
 def test_efficiency_equals_the_one_that_follows_from_the_lines_of_log(tmp_path):
-    """Only one of a few runs must agree, because a process may be interrupted between the clock readings of the two
-    tools."""
+    """It is enough that one of five runs agrees, because a process may be interrupted between the clock readings of the
+    two tools."""
     for number in range(5):
         (tmp_path / str(number)).mkdir()
         both = run_logged(tmp_path / str(number))
@@ -96,7 +96,7 @@ def test_efficiency_equals_the_one_that_follows_from_the_lines_of_log(tmp_path):
      0.375, 0.75, 0.5)])
 def test_the_efficiency_of_a_program_with_a_known_efficiency_is_reported(tmp_path, steps, options, parallel, balance,
                                                                          communication):
-    """Only one of a few runs must agree, because the machine may be busy."""
+    """It is enough that one of 15 runs agrees, because the machine may be busy."""
     wanted = {"parallel": parallel, "load_balance": balance, "communication": communication}
     for _ in range(15):
         found = profile(tmp_path, "init", "barrier", "region=r", *steps, "end=r", "finalize",
@@ -131,12 +131,12 @@ def test_load_balance_is_reported_within_and_between_nodes(tmp_path, hosts):
 
 
 def test_with_several_threads_the_time_in_mpi_is_the_mean_of_those_that_call_mpi(tmp_path):
-    """Four threads are in MPI for 0.4 s at the same time, while the first one waits for them."""
+    """Four threads are in MPI for 0.4 s at the same time, while the main thread waits for them."""
     result = profile(tmp_path, "init_threads", "region=r", "threads=4", "sleep=400", "end=r", "finalize",
                      ranks=1, options=":delay,functions=MPI_Comm_rank,after=100ms")
     process, = result["processes"]
     assert process["mpi"] >= 1.6 * 0.99
-    # There are five threads that call MPI, because the first thread ends the region by a call.
+    # There are five threads that call MPI, because the main thread ends the region by a call.
     for time, mpi, useful in ((process["application"], process["mpi"], process["useful"]),
                               (result["regions"][0]["time"]["sum"], result["regions"][0]["mpi"]["sum"],
                                result["regions"][0]["useful"]["sum"])):
@@ -153,7 +153,7 @@ def report(*arguments):
     return done.stdout
 
 
-def test_files_of_single_processes_have_the_efficiency_of_the_run(tmp_path):
+def test_merged_files_of_single_processes_have_the_efficiency_of_the_run(tmp_path):
     steps = ["init", "region=r", "sleep=200", "late=200", "barrier", "end=r", "exit=0"]
     run_steps(*steps, cwd=tmp_path, tools=JSON, env={"HOSTS": "a,b"}, preload=[LIBQMPI, HOSTS])
     files = [tmp_path / name for name in names(tmp_path)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The figures of profile are exact for all families of functions. The programs of tests/observe write down the bytes of
-each of their calls, and the figures must be the sums of these."""
+"""The figures of profile are exact for all families of functions. The programs of tests/observe write a line about each
+of their calls, and the figures must be the sums of these lines."""
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
@@ -31,7 +31,7 @@ def transfers_of(call):
     for text in call["transfers"].split(",") if call["transfers"] != "-" else []:
         _, world, _, number = text.lstrip("*<>").split("/")
         world = int(world) if world.isdigit() else None
-        if text[0] == "*":  # MPI_NO_OP: a message of 0 bytes is also counted, as sent
+        if text[0] == "*":  # MPI_NO_OP: profile also counts a sent message of 0 bytes
             yield True, world, 0
         yield text.startswith(">"), world, int(number)
 

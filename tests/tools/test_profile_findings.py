@@ -14,8 +14,8 @@ from support import ASAN, LIBQMPI, QMPI, clean_environment, launch, run_mpi
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
-# (case; kind; rank in the summary, or several possible ranks; seconds, or None if the program prints them; number of
-# ranks; tools, if other layers are needed)
+# (case; kind; rank in the summary, or several possible ranks; seconds, or None if the program prints them or there are
+# more than 2 ranks; number of ranks; tools, if other layers are needed)
 CASES = [
     ("sender_recv", "late-sender", 1, .3, 2),
     ("sender_any", "late-sender", 0, .3, 2),
@@ -248,7 +248,8 @@ def test_no_rank_waits_for_itself(tmp_path):
                                          ("serial_io", 2)])
 @pytest.mark.parametrize("listed", ["outliers", "all"])
 def test_findings_do_not_depend_on_the_ranks_that_are_listed(tmp_path, case, ranks, listed):
-    """The findings are also the same for a file from which the lists of ranks were removed."""
+    """Findings follow from the ranks in `callers` or, where this is missing, from those in `by_rank`. So they are also
+    the same for a file without the lists `by_rank` that stand beside `callers`."""
     _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, ranks=ranks, options=f",ranks={listed}")
     path = tmp_path / "out.json"
     assert found_again(path) == texts(document)

@@ -59,7 +59,7 @@ def test_collectives_that_are_slower_than_others_are_found(tmp_path, case, funct
 
 @pytest.mark.parametrize("case", ["healthy_progress", "thread_computes"])
 def test_ranks_that_share_a_processor_are_found(tmp_path, case):
-    """They are also found if only a thread that the program has started itself computes."""
+    """The ranks are also found if the only thread that computes is one that the program has started."""
     def check():
         processor = min(os.sched_getaffinity(0))
         _, document = run_case(tmp_path, PROGRAMS / "tools_planted", case, processors=True,

@@ -121,8 +121,9 @@ def says(finding, parts):
 
 
 def wait_for_verdict(job, kind, parts, request=0):
-    """Waits until the first finding has this kind and text. The processes save their data one after the other, so this
-    is only the case once all have saved them in their last calls. The signal `request`, if any, asks them to save."""
+    """Waits until the first finding has this kind and text. The processes save their data one after the other, so
+    the finding is right only after each process has saved its data in its last call. The signal `request`, if any, asks
+    the processes to save."""
     end, findings = time.monotonic() + SECONDS, []
     while time.monotonic() < end:
         if request:
@@ -208,8 +209,8 @@ def holds(check, seconds):
 
 
 def end_by_signal(folder, case, ranks):
-    """Ends all processes by a signal and returns their files. Returns None if the launcher killed a process before it
-    could save its data, because another one had ended."""
+    """Ends all processes by a signal and returns their files. Returns None if a file is missing: when one process
+    has ended, the launcher may kill another one before that has saved its data."""
     folder.mkdir()
     with processors(ranks), Job(folder, case, ranks, options="") as job:
         assert holds(lambda: all((folder / f"pid.{number}").exists() for number in range(ranks)), SECONDS)

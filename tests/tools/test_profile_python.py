@@ -17,7 +17,7 @@ FAKE = BUILD / "tests" / "tools" / "programs" / "tools_fake_python"
 CALLS, MPI4PY = SOURCES / "python_calls.py", SOURCES / "mpi4py_calls.py"
 IMPLEMENTATION = "abi" if ABI else MPI_NAME
 
-# Debian's mpi4py needs its default MPI, which is Open MPI.
+# Debian's mpi4py needs the default MPI of Debian, which is Open MPI.
 with_mpi4py = pytest.mark.skipif(not OPEN_MPI or ABI or not importlib.util.find_spec("mpi4py"),
                                  reason="no mpi4py for this MPI library")
 needs_lines = pytest.mark.skipif(
@@ -138,7 +138,7 @@ def test_a_finding_names_the_line(tmp_path):
 
 
 def check_hang(tmp_path, script, receive):
-    """The job hangs and is ended by a signal: rank 0 waits for a message, and rank 1 in a collective."""
+    """Rank 0 waits for a message, and rank 1 in a collective, until each process sends itself a signal that ends it."""
     run_python(tmp_path, script, "hang", ranks=2, output="r%r.json")
     findings = json.loads(report("--format=json", *(tmp_path / f"r{rank}.json" for rank in range(2))))["findings"]
     assert findings[0]["kind"] == "deadlock", findings
@@ -258,7 +258,8 @@ LINES = {10: 2, 12: 1, 112: 2, 109: 1}
 def test_every_layout_and_every_kind_of_entry_is_read(tmp_path, version):
     found = run_fake(tmp_path, version)
     expected = {(here(), ("δ.py", line, "Class.method")): calls for line, calls in LINES.items()}
-    # Two instructions have no line, and one frame belongs to no code. A frame of the interpreter's import is left out.
+    # Three calls have no line: those at two instructions, and one whose only frame belongs to no code. The frame of the
+    # interpreter's import is left out, so that `caller` makes the call.
     assert found == {**expected, (here(),): 3, (here(), ("caller.py", 109, "caller")): 1}
 
 

@@ -109,6 +109,8 @@ def test_on_request_every_rank_is_listed_with_the_figures_that_log_shows(tmp_pat
 
 @pytest.mark.parametrize("option, listed", [("", [0, 1, 2]), (",ranks=all", [0])])
 def test_merged_files_of_single_processes_list_the_ranks(tmp_path, option, listed):
+    """With ranks=all, the ranks that made calls are listed. Otherwise, outliers are listed, which include ranks without
+    calls."""
     run_steps("init", "send=100", "barrier", "exit=0", cwd=tmp_path, ranks=3, tools=JSON + option)
     files = sorted(tmp_path.glob("out.*.json"))
     assert len(files) == 3

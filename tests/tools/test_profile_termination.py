@@ -22,7 +22,7 @@ WITHOUT_MEMORY = pytest.mark.skipif(ASAN != "" or EMULATED,
 MPI_T_NEEDS_MEMORY = pytest.mark.skipif(OPEN_MPI,
                                         reason="without memory, Open MPI crashes in MPI_T_init_thread")
 
-# Switches off the handlers of a sanitizer, which would report faults itself and end the process in its own way.
+# Switches off the handlers of a sanitizer. They would report faults and end the process in another way.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] +
           ":handle_segv=0:handle_sigbus=0:handle_sigfpe=0"}
 
@@ -51,8 +51,8 @@ def test_a_process_that_returns_from_main_leaves_a_file(tmp_path):
 @pytest.mark.parametrize("end, status", [
     ("exit=3", 3), ("abort=5", 5), (f"raise={int(signal.SIGTERM)}", -signal.SIGTERM), ("fault", -signal.SIGSEGV)])
 def test_the_peak_of_memory_before_the_end_is_reported(tmp_path, end, status):
-    """The peak is reported, although the process uses less memory at its end, as does the copy of the process that may
-    write the file."""
+    """The peak is reported, although the process uses less memory at its end. The copy of the process that may write
+    the file also uses less."""
     result = run_steps("init", "use_memory=100", end, cwd=tmp_path, ranks=1, tools=JSON, env=FAULTS)
     assert result.returncode == status
     used = int(re.search(r"(?m)^peak (\d+)$", result.stdout)[1])

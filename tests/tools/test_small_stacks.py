@@ -50,7 +50,7 @@ def test_reports_from_the_smallest_stack_are_complete(tmp_path, end):
     name, = [path for path in tmp_path.glob("x.*") if "snapshot" in path.name or end != "snapshot"]
     result = json.loads(name.read_text())
     site, *_ = [site for site in result["callsites"] if site["name"] == "MPI_Waitall"]
-    # A snapshot contains no descriptions of addresses, because the program continues meanwhile.
+    # For a snapshot, addresses are not described, because the program goes on after it.
     assert site["frames"][0].get("function") == (None if end == "snapshot" else "communicate")
     assert {row["name"]: row["calls"] for row in result["functions"]}["MPI_Waitall"] == 40
     if OPEN_MPI and end == "abort":

@@ -61,7 +61,7 @@ def test_a_layer_that_is_off_during_mpi_init_takes_part_at_the_end(tmp_path):
 
 
 def test_handles_that_come_and_go_while_the_layer_is_off_are_known_afterwards(tmp_path):
-    """MPI reuses the handles of communicators that were freed."""
+    """MPI may give the communicator `second` the handle of `first`, which was freed while the layer was off."""
     result = profile(tmp_path, "init", "dup", "name=first", "use", "off=profile", "drop",
                      "dup_self", "name=second", "use", "on=profile", "use", "drop", "finalize")
     rows = [(comm["name"], comm["size"], comm["instances"], comm["calls"])
@@ -112,8 +112,8 @@ def alone(tmp_path, *steps):
 
 @needs_sessions
 def test_a_session_without_a_communicator_of_all_processes_combines_nothing(tmp_path):
-    """A rank may open and close a session that the others do not have. (MPICH itself synchronizes
-    all ranks in the first and last session.)"""
+    """A rank may open and close a session that the others do not have. (The session around it is
+    needed because MPICH synchronizes all ranks when the first session begins and when the last one ends.)"""
     first, second = alone(tmp_path, "session_init", "only=1", "session_init=1", "session_finalize=1",
                           "only=-1", "session_finalize")
     assert (first["MPI_Session_init"], second["MPI_Session_init"]) == (1, 2)

@@ -68,8 +68,8 @@ def files_have_the_corrected_times(folder):
     parts = [path.read_bytes() for path in (folder / "qmpi-trace").glob("*.perfetto-trace")]
     qmpi_trace(folder, "--to=perfetto", "-o", "all")
     joined, whole = (perfetto_reader.Perfetto(data, messages) for data in (b"".join(parts), folder / "all"))
-    # The messages are not compared: they may arrive before they were sent, by less than the bound, and only the file of
-    # all ranks can show that.
+    # The arrows of messages are not compared. By the corrected times, a message may arrive before it was sent. The file
+    # of all ranks has no arrow for it, but the files of the ranks do, because each knows the time of one end only.
     one, other = ([*sorted((it.track, it.begin, it.end, it.name) for it in trace.calls()), trace.snapshots,
                    trace.everything()["tracks"]] for trace in (joined, whole))
     assert one == other and len(whole.snapshots) == 1

@@ -27,8 +27,8 @@ def check_what_is_there(folder, path="qmpi-trace"):
     return processes, qmpi_trace(folder, path=path).stdout + "\n".join(warnings)
 
 
-# Switches off the handlers of sanitizers. With Open MPI, the signal is not SIGSEGV, because the tests repeat jobs of
-# Open MPI that crash.
+# Switches off the handlers of sanitizers. With Open MPI, the signal is not SIGSEGV, because a test in which a rank of
+# Open MPI ends by SIGSEGV is repeated.
 FAULTS = {"ASAN_OPTIONS": clean_environment()["ASAN_OPTIONS"] + ":handle_segv=0:handle_sigbus=0"}
 FAULT = signal.SIGBUS if OPEN_MPI else signal.SIGSEGV
 
@@ -43,7 +43,8 @@ def test_a_trace_is_readable_if_a_rank_ends_while_another_one_waits(steps, end, 
     processes, text = check_what_is_there(tmp_path)
     assert sorted(processes) == [0, 1] and processes[1].traits["end"] == end
     assert re.search(rf"(?m)^(end)? +{words}.* \(ranks? [01, -]*1\)$", text), text
-    assert re.search(r"clocks +(the processes have one clock|the error is at most [\d.]+ \w+)", text), text  # compared in MPI_Init
+    # The clocks were compared in MPI_Init.
+    assert re.search(r"clocks +(the processes have one clock|the error is at most [\d.]+ \w+)", text), text
     for process in processes.values() if end == "0" else [processes[1]]:
         assert process.calls()["MPI_Sendrecv"] == 1
     assert processes[0].traits["end"] != "1"
@@ -127,7 +128,8 @@ def test_the_program_continues_if_the_disk_is_full(tmp_path):
 
 
 def test_the_job_runs_without_a_trace_if_no_directory_can_be_created(tmp_path):
-    """The job runs on without a trace. For root, who may write everywhere, only MPI_Init finds the problem."""
+    """If root runs the test, the problem of the first layer is found only in MPI_Init: /proc seems to be
+    writable for root."""
     (tmp_path / "file").touch()
     result = run(STEPS, "init", "shift=8", "finalize", cwd=tmp_path, env={"QMPI_ON_ERROR": "skip"},
                  tools="trace,output=/proc/qmpi-trace:trace,output=file/qmpi-trace")

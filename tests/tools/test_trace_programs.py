@@ -63,8 +63,8 @@ def test_all_calls_of_netpipe_are_recorded(tmp_path):
 # ---- Fortran -------------------------------------------------------------------------------------------
 
 def messages_of_exchange(rank):
-    """Returns the events of the messages of tests/redirect/programs/exchange.F90. In them, the communicator has the
-    name that the program gives it at the end."""
+    """Returns the events of the messages of tests/redirect/programs/exchange.F90. The communicator has
+    the name that the program gives it at the end."""
     peer, four = f"everybody peer={1 - rank}", "bytes=4"
     ring = [f"send {peer} tag=1 {four}", f"recv {peer} tag=1 {four}"]
     return [*(ring if rank == 0 else ring[::-1]) * 3, f"irecv_request {peer} tag=2 #1 {four}", f"isend {peer} tag=2 #2 {four}",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compares a trace with the calls that the traced program itself wrote down. The programs of tests/observe/programs
-write a line for each call, with its communicator, transfers, bytes, root and requests (see expect.h there). These
-values are constants in the source of the program."""
+write a line for each call, with its communicator, transfers, bytes, root and requests (see expect.h there). The
+values do not depend on qmpi: they are constants in the source, addresses and handles of the program, or results of PMPI
+calls."""
 from fnmatch import fnmatchcase
 
 from otf2_events import members_of
@@ -14,7 +15,7 @@ ROOTS = {"-2": "null", "-3": "root"}
 
 
 def lines_of(path):
-    """Returns {field: value} of each call of the program; requests are lists in their order."""
+    """Returns {field: value} of each call of the program; `started` and `completed` are lists of requests."""
     found = []
     for line in path.read_text().splitlines():
         function, *words = line.split()

@@ -7,7 +7,7 @@ WORD = re.compile(r"(?<![.\w])(?<!->)[A-Za-z_]\w*")
 
 def strip(text):
     """Returns the text without comments, preprocessor directives, attributes, alignments and static assertions, and
-    with `""` in place of each string and character."""
+    with `""` in place of each string and character. ElfW and _Atomic lose their arguments."""
     text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     text = re.sub(r"\\\n", " ", text)
     text = re.sub(r"^[ \t]*#[^\n]*", "", text, flags=re.MULTILINE)

@@ -7,11 +7,12 @@
  *   make_trace write MODULE PATH DIRECTORY        writes an archive of a trace, in one process
  *   make_trace together MODULE DIRECTORY FILE...  writes an archive, in one process for each FILE
  *
- * A FILE `-` stands for a process without a file. Each line of the description has words that are
- * separated by tabs: first its kind, then members as NAME=VALUE. A line `process` begins a process,
- * whose definitions follow in the order of their indices. The kind of an event is its name in enum
- * trace_event_kind without TRACE_. If an archive cannot be written, the problem goes to stderr, and
- * the status is 1, or 3 if only some of the processes have failed.
+ * MODULE is the path of TRACE_OTF2_FILE. A FILE `-` stands for a process without a file. Each line
+ * of the description has words that are separated by tabs: first its kind, then members as
+ * NAME=VALUE. A line `process` begins a process, whose definitions follow in the order of their
+ * indices. The kind of an event is its name in enum trace_event_kind without TRACE_. If an archive
+ * cannot be written, the problem goes to stderr, and the status is 1, or 3 if only some of the
+ * processes have failed.
  */
 #define _GNU_SOURCE
 #include "tools/trace/export/trace.h"

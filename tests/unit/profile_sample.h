@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results for the unit tests of tools/profile/result. */
+/* Results for the unit tests of tools/profile/result. Tests free them with profile_result_free. */
 #ifndef QMPI_TEST_PROFILE_SAMPLE_H
 #define QMPI_TEST_PROFILE_SAMPLE_H
 

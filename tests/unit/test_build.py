@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Tests that plain `ninja` builds no tests, and that a new prefix causes no file to be compiled again."""
+"""Tests that plain `ninja` builds no tests, that tests are built before they run, and that a new prefix or version does
+not cause all files to be compiled again."""
 import json
 import os
 import subprocess

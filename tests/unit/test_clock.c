@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the clock in situations for which a test cannot wait: runs that last for days, and slow
- * messages. Also tests that the clock leaves no floating-point flags. */
+/* Tests the clock in situations for which a test cannot wait: runs that last for days, and clocks
+ * that have drifted apart. Also tests that the clock leaves no floating-point flags. */
 #include "clock/clock.c"
 #include "clock/round_trips.c"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the conditions of an entry in a list of tools: on which ranks, on which nodes and in which
- * programs they hold. */
+/* Tests the conditions of an entry in a list of tools: on which ranks and nodes, in which programs
+ * and with which variables of the environment they hold. */
 #define _GNU_SOURCE
 #include "unit.h"
 

@@ -56,7 +56,7 @@ static void write_scratch(const void *bytes, size_t size)
     assert_int_equal(pwrite(scratch, bytes, size, 0), (ssize_t)size);
 }
 
-/* Reads everything that libqmpi reads from a library that it has accepted. */
+/* Reads the symbols, needed libraries and DT_SONAME of a library that was accepted. */
 static size_t walk(const struct qmpi_elf_file *file)
 {
     const struct qmpi_elf_image *image = &file->image;

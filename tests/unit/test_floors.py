@@ -3,8 +3,9 @@
 
 The floors are those of the table in docs/how-it-works.md. Of another folder, a file may include only one header: the
 one with the name of that folder or, in a part of a tool, the name of the tool. Headers for assembly code are
-exceptions. Files may not include each other in a circle, even within a folder. The files of a folder may not call each
-other in a circle either. Code that depends on the processor is in folders `arch/`.
+exceptions, and the folders of one tool may include all headers of each other. Files may not include each other in a
+circle, even within a folder. The files of a folder may not call each other in a circle either. Code that depends on the
+processor is in folders `arch/`.
 
 To list the circles of calls in some folders: QMPI_SOURCE_ROOT=. python3 tests/unit/test_floors.py src/elf tools/log
 """

@@ -168,8 +168,9 @@ static void functions_whose_return_address_was_pushed_have_rules(void **unused)
 
 /* ---- Other records --------------------------------------------------------------------------- */
 
-/* Writes a common record with an augmentation of three letters and a record for a function of 64
- * bytes with these instructions. Returns the size of both records. */
+/* Writes two records, and returns the size of both: a common record, with an augmentation of three
+ * letters and the return address in column `ra`; and the record of a function of 64 bytes, with
+ * these instructions. */
 static size_t write_records(unsigned char *bytes, const char *letters, unsigned char ra,
                             const char *instructions, size_t length)
 {
@@ -235,7 +236,7 @@ static struct qmpi_frame_rule read_written(const struct qmpi_frame_tables *table
 static void special_functions_have_rules_of_their_own(void **unused)
 {
     (void)unused;
-    /* The frame of a signal, and the first function of a thread: x30 is undefined. */
+    /* The frame of a signal; and the first function of a thread, in which x30 is undefined. */
     assert_int_equal(READ_WRITTEN(&aarch64, "zRS", 30, "").base, QMPI_FRAME_SIGNAL);
     assert_int_equal(READ_WRITTEN(&aarch64, "zRB", 30, "\x07\x1e").base, QMPI_FRAME_END);
     /* The return address is signed together with the address of the signing instruction. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the messages of libqmpi, which processes print them, and the helpers for texts. */
+/* Tests the messages of libqmpi, the choice of the processes that print them, and the helpers for
+ * texts. */
 #define _GNU_SOURCE
 #include "unit.h"
 
