@@ -104,7 +104,7 @@ static void further_text_is_appended_after_the_program_has_closed_the_descriptor
     assert_content(ours, "one\ntwo\nthree\n");
 }
 
-static void a_file_of_the_program_with_this_descriptor_is_not_changed_or_closed(void **state)
+static void a_file_of_the_program_that_took_the_descriptor_is_not_changed_or_closed(void **state)
 {
     struct qmpi_output output;
     (void)state;
@@ -409,8 +409,8 @@ static void use_number_of_closed(void)
 
 static int lifeline[2]; /* The child of detach() ends when the test closes this pipe. */
 
-/* Forks a child that continues after this process has ended. The child must not hold open the pipe
- * that is stderr. */
+/* Forks a child that continues after this process has ended and that replaces its stderr, a pipe.
+ * The second descriptor of stderr must not hold the pipe open in the child. */
 static void detach(void)
 {
     char byte;
@@ -423,7 +423,7 @@ static void detach(void)
     (void)!read(lifeline[0], &byte, 1);
 }
 
-static void a_file_of_the_program_with_number_2_is_not_written_to(void **state)
+static void a_file_of_the_program_with_descriptor_2_is_not_written_to(void **state)
 {
     (void)state;
     assert_string_equal(stderr_of(replace_noted), "one\n");
@@ -443,7 +443,7 @@ static void a_child_that_detaches_itself_does_not_hold_stderr_open(void **state)
 {
     (void)state;
     assert_int_equal(pipe(lifeline), 0);
-    assert_string_equal(stderr_of(detach), ""); /* Otherwise, stderr_of() waits forever. */
+    assert_string_equal(stderr_of(detach), ""); /* waits forever if the child holds stderr open */
     close(lifeline[0]);
     close(lifeline[1]);
 }
@@ -455,7 +455,7 @@ int main(void)
         cmocka_unit_test_teardown(
             further_text_is_appended_after_the_program_has_closed_the_descriptor, remove_files),
         cmocka_unit_test_teardown(
-            a_file_of_the_program_with_this_descriptor_is_not_changed_or_closed, remove_files),
+            a_file_of_the_program_that_took_the_descriptor_is_not_changed_or_closed, remove_files),
         cmocka_unit_test_teardown(a_deleted_or_replaced_file_is_an_error, remove_files),
         cmocka_unit_test_teardown(a_renamed_file_is_opened_again_by_its_new_path, remove_files),
         cmocka_unit_test_teardown(a_file_is_opened_beyond_the_soft_limit_on_descriptors,
@@ -469,7 +469,7 @@ int main(void)
         cmocka_unit_test(a_nonblocking_pipe_gets_everything),
         cmocka_unit_test_teardown(a_stream_writes_to_the_file_and_closes_it, remove_files),
         cmocka_unit_test(a_stream_keeps_the_error_of_a_failure),
-        cmocka_unit_test_teardown(a_file_of_the_program_with_number_2_is_not_written_to,
+        cmocka_unit_test_teardown(a_file_of_the_program_with_descriptor_2_is_not_written_to,
                                   remove_files),
         cmocka_unit_test_teardown(
             a_duplicated_stderr_is_reached_after_the_program_has_replaced_stderr, remove_files),

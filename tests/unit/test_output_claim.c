@@ -17,7 +17,9 @@
 
 static char folder[] = "/tmp/qmpi-output-claim-XXXXXX";
 
-enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 }; /* seconds before now */
+/* Times in seconds before now. The run began at RUN. A file from EARLIER is of an earlier run; a
+ * file from BEFORE is of this run, but older than this process. */
+enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 };
 
 /* The run began before this process, as if a script had started several programs. */
 static int enter(void **state)
@@ -226,8 +228,8 @@ static void a_file_that_appears_meanwhile_is_not_replaced(void **state)
     unlink("out.2");
 }
 
-/* Only rank 0 of the first program has written a file. Rank 1 of the second program must still
- * choose another number. */
+/* Only rank 0 of the first program has written a file. Although the name of rank 1 is free, rank 1
+ * of the second program must choose the same number as rank 0 of its program. */
 static void all_ranks_of_a_program_have_the_same_number(void **state)
 {
     (void)state;

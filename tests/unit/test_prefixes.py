@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Tests that names tell where to look: each function and type in a header begins with the name of its file or folder.
 
-The name may begin with the prefix of its part: `qmpi_` in src (where it must), the tool's name in tools, `tool_` or
-`toolkit_` in lib/toolkit, `cli_` in cli. It continues with the first word, or more words, of the name of the file or of the
-folder, in singular or plural: `qmpi_spawn_start` and `qmpi_spawns_end` in src/util/spawn.h, `qmpi_elf_walk` in
-src/elf/elf.h, `ring_add` or `log_ring_add` in tools/log/ring.h. A folder arch/ counts as the folder that contains it.
+The name may begin with the prefix of its part of the project: `qmpi_` in src (where it must), the tool's name in tools,
+`tool_` or the folder's name in lib, `cli_` in cli. It continues with the first word, or more words, of the name of the
+file or of the folder, in singular or plural: `qmpi_spawn_start` and `qmpi_spawns_end` in src/util/spawn.h,
+`qmpi_elf_walk` in src/elf/elf.h, `ring_add` or `log_ring_add` in tools/log/ring.h. A folder arch/ counts as the folder
+that contains it.
 
 To list what is wrong in some folders: python3 tests/unit/test_prefixes.py src/elf tools/log
 """
@@ -31,7 +32,6 @@ EXCEPTIONS = {  # "file: name": why it has this name
     "tools/trace/file/reader.h: trace": "what the tool records",
 } | {f"tools/trace/file/definitions.h: trace_{word}": "an object that events of a trace refer to" for word in (
     "function", "frame", "site", "comm", "window", "region", "counter", "location", "process", "process_end")}
-
 
 
 def prefix_of(path):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the loss budget of constructed results, and the findings that agree with it. */
+/* Tests the loss budget of constructed results, and that findings agree with it. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -119,7 +119,7 @@ static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
     for (int rank = 0; rank < SAMPLE_RANKS; rank++)
         sample_set_processors(&result->processes[rank], lists[rank], rank == 0 ? 28 : rank);
     const struct profile_findings *findings = find(result);
-    assert_int_equal(findings->count, 1); /* rank 0 is late only because it has no processor */
+    assert_int_equal(findings->count, 1); /* not the lateness of rank 0, which lacks a processor */
     assert_string_equal(findings->all[0].summary, "Rank 0 waits 28.0 s (28 %) for a processor");
     assert_non_null(strstr(findings->all[0].meaning, "other programs or threads on node a had"));
     result->processes[2].queued = 40;
@@ -129,7 +129,8 @@ static void a_rank_without_a_processor_is_found_and_not_blamed(void **state)
     profile_result_free(result);
 }
 
-/* If two threads of a rank are in MPI, their times add up to at most twice the time of the rank. */
+/* If two threads of a rank are in MPI, their times add up to at most twice the time of the rank.
+ * Therefore, they are divided by the number of threads. */
 static void times_of_several_threads_are_shares_of_the_time_of_a_rank(void **state)
 {
     (void)state;
@@ -194,7 +195,8 @@ static void a_rank_that_is_not_profiled_is_not_said_to_be_late(void **state)
     profile_result_free(result);
 }
 
-/* Rank 0 is last. The others wait for it for 10 s; the rest of their time is for the data. */
+/* Rank 0 is last, and the others wait for it for 10 s. The rest of the time counts as waiting, too,
+ * unless the data of one-sided accesses explain it. */
 static void a_fence_and_a_window_take_time_that_is_no_waiting(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests that the merged results of single processes have the figures of all ranks. */
+/* Tests which results of single processes are merged, and that the merged result has the figures of
+ * all ranks. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -173,7 +174,7 @@ static void programs_of_one_job_fit(void **state)
     }
 }
 
-/* The order of the files does not matter. */
+/* The order in which the results are merged does not matter. */
 static void the_program_is_that_of_the_lowest_rank(void **state)
 {
     static const int orders[][5] = {

@@ -129,7 +129,7 @@ static void with_the_critical_path_communication_is_serialisation_times_transfer
     assert_true(profile_efficiency_find(result, result->regions, &it));
     assert_close(it.serialisation, 3 / 4.0);
     assert_close(it.transfer, 4 / 5.0);
-    /* The path is no longer than the run, and no shorter than the work of a rank. */
+    /* A path that is longer than the run, or shorter than the work of a rank, is corrected. */
     result->processes[1].path = 110;
     assert_true(profile_efficiency_find(result, NULL, &it));
     assert_close(it.transfer, 1);
@@ -146,7 +146,7 @@ static void efficiency_is_unknown_if_nothing_was_profiled_or_saved(void **state)
     struct profile_result *result = sample_single(0, 1, "exit");
     assert_true(profile_efficiency_find(result, NULL, &it));
     assert_false(
-        profile_efficiency_find(result, result->regions, &it)); /* a file of an older version */
+        profile_efficiency_find(result, result->regions, &it)); /* no nodes: of an older version */
     result->application.max = 0;
     assert_false(profile_efficiency_find(result, NULL, &it));
     profile_result_free(result);

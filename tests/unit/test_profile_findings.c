@@ -133,7 +133,8 @@ static void a_completion_waits_for_a_receiver_if_nothing_comes_from_the_peer(voi
     profile_result_free(result);
 }
 
-/* If a rank waits equally long for several peers, the finding names the one that works most. */
+/* If a rank waits equally long for several peers, the finding names that of these peers which works
+ * most. */
 static void of_several_peers_the_one_that_works_most_is_late(void **state)
 {
     (void)state;
@@ -159,7 +160,8 @@ static void the_rank_that_waits_least_in_a_collective_is_last(void **state)
     const struct profile_finding *finding = find(result)->all;
     assert_int_equal(finding->kind, FINDING_IMBALANCE);
     assert_int_equal(finding->rank, 2);
-    /* Ranks 0 and 1 wait 29 s and 19 s longer than rank 2. */
+    /* The mean of ranks 0 and 1, which wait 29 s and 19 s longer than rank 2. Rank 3 does not
+     * count, because it waits less than half as long as rank 0. */
     assert_true(finding->seconds > 23.9 && finding->seconds < 24.1);
     profile_result_free(result);
 }
@@ -380,8 +382,7 @@ static void only_communicators_that_must_exist_are_leaked(void **state)
     profile_result_free(result);
 }
 
-/* All ranks wait for the same time, so the result lists no single rank. */
-static void waits_of_all_ranks_are_found_without_a_list_of_ranks(void **state)
+static void waits_of_all_ranks_for_the_same_time_are_found(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -460,7 +461,7 @@ static void of_several_late_peers_none_is_named(void **state)
 }
 
 /* In a reduction, only the root waits. */
-static void among_ranks_that_do_not_wait_the_last_one_is_busiest(void **state)
+static void among_ranks_that_do_not_wait_the_busiest_one_is_last(void **state)
 {
     (void)state;
     struct profile_result *result = sample_run();
@@ -723,7 +724,7 @@ static void ranks_whose_processors_overlap_share_them(void **state)
     strcpy(result->processes[2].host, "b");
     assert_non_null(strstr(find(result)->all[0].meaning, "other programs or threads on node a"));
     strcpy(result->processes[2].host, "a");
-    strcpy(result->processes[2].processors, "1"); /* the only one of ranks 1 and 2 */
+    strcpy(result->processes[2].processors, "1"); /* the only processor of ranks 1 and 2 */
     assert_non_null(
         strstr(find(result)->all[0].meaning, "2 ranks on node a may only use processor 1"));
     profile_result_free(result);
@@ -840,11 +841,11 @@ int main(void)
         cmocka_unit_test(waiting_for_a_slow_node_is_no_separate_finding),
         cmocka_unit_test(many_short_waits_are_found_if_a_neighbor_works_for_longer),
         cmocka_unit_test(objects_are_counted_by_rank_over_all_functions),
-        cmocka_unit_test(waits_of_all_ranks_are_found_without_a_list_of_ranks),
+        cmocka_unit_test(waits_of_all_ranks_for_the_same_time_are_found),
         cmocka_unit_test(no_rank_is_named_if_the_last_one_changes),
         cmocka_unit_test(ranks_that_are_not_listed_are_counted_too),
         cmocka_unit_test(of_several_late_peers_none_is_named),
-        cmocka_unit_test(among_ranks_that_do_not_wait_the_last_one_is_busiest),
+        cmocka_unit_test(among_ranks_that_do_not_wait_the_busiest_one_is_last),
         cmocka_unit_test(a_rank_does_not_wait_for_itself),
         cmocka_unit_test(collectives_are_slow_if_waiting_does_not_explain_their_time),
         cmocka_unit_test(collectives_without_waiting_are_slow_by_their_time),

@@ -120,7 +120,7 @@ static void data_of_any_size_is_unpacked_unchanged(void **state)
     }
     for (size_t size = 0; size < 40; size++)
         check_data(data, size);
-    check_data(data, 12288 - 23); /* these sizes fill a block, or nearly */
+    check_data(data, 12288 - 23); /* compressed, this fills a block */
     check_data(data, 12288 - 18);
     check_data(data, MOST);
     free(data);

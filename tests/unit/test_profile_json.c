@@ -342,7 +342,7 @@ static void assert_file_problem(const char *content, size_t length, const char *
     free(problem);
 }
 
-static void every_file_that_is_cut_short_is_a_problem(void **state)
+static void files_that_are_cut_short_or_repeat_a_key_are_refused(void **state)
 {
     (void)state;
     struct profile_result *result = sample_full();
@@ -384,7 +384,7 @@ int main(void)
         cmocka_unit_test(unknown_members_are_passed_over),
         cmocka_unit_test(missing_and_wrong_members_are_named_with_their_place),
         cmocka_unit_test(documents_of_other_kinds_are_refused),
-        cmocka_unit_test(every_file_that_is_cut_short_is_a_problem),
+        cmocka_unit_test(files_that_are_cut_short_or_repeat_a_key_are_refused),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
     };
     return cmocka_run_group_tests_name("profile_json", tests, make_path, remove_path);

@@ -31,7 +31,8 @@ void *__wrap_realloc(void *memory, size_t size)
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-/* Adds a region with functions, each of which takes `seconds`. NULL ends the list of functions. */
+/* Adds a region that takes `seconds`, with functions that take as long each. NULL ends the list of
+ * functions, of which there are at most four. */
 static void add_region(struct profile_result *result, const char *name, double seconds,
                        const char *const *functions)
 {
@@ -57,8 +58,8 @@ static void add_region(struct profile_result *result, const char *name, double s
     }
 }
 
-/* Adds a call site with two frames. `offset` is that of the second frame; `function`, which may be
- * NULL, is that of the first one. */
+/* Sets the only call site, with two frames. `offset` is that of the second frame; `function`, which
+ * may be NULL, is that of the first one. */
 static void add_callsite(struct profile_result *result, uint64_t offset, const char *function)
 {
     result->callsites = qmpi_allocate(1, sizeof *result->callsites);
@@ -113,7 +114,6 @@ static void assert_spread(struct profile_spread spread, double sum, double min, 
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
-/* Results that are merged in a tree are the same as if they were merged one after the other. */
 static void merging_in_a_tree_gives_the_same_result_as_in_a_line(void **state)
 {
     (void)state;
@@ -215,7 +215,7 @@ static void the_ranks_with_the_least_and_the_most_time_are_listed(void **state)
     double seconds[RANKS];
     bool listed[RANKS];
     for (int rank = 0; rank < RANKS; rank++) {
-        const int place = rank * 31 % RANKS; /* of the rank, in the order of times */
+        const int place = rank * 31 % RANKS; /* where the rank stands in the order of times */
         seconds[rank] = place + 5;
         listed[rank] = place < HALF || place >= RANKS - HALF;
     }
@@ -269,6 +269,8 @@ static void ranks_that_differ_little_are_not_listed_in_files(void **state)
     (void)state;
     struct profile_result result = {.application = {.mean = 1000}};
     const struct profile_calls calls = {.time = {.mean = 10}, .wait = {.mean = 2}};
+    /* The sum of time and wait counts. A rank whose sum differs by more than 1 s from the mean, 12
+     * s, is listed. */
     struct profile_rank_calls rank = {.time = 10, .wait = 2.9};
     assert_false(profile_rank_is_listed(&result, &calls, &rank));
     rank.wait = 3.1;
@@ -324,7 +326,7 @@ static void call_sites_are_the_same_if_all_frames_are(void **state)
     profile_result_free(into);
 }
 
-/* Puts a frame of an inlined function in front. */
+/* Puts a frame of an inlined function in front of the frames of a call site. */
 static void add_inlined(struct profile_callsite *site, const char *function)
 {
     struct profile_frame *frames = qmpi_allocate((size_t)site->frame_count + 1, sizeof *frames);

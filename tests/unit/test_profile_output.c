@@ -41,7 +41,7 @@ static bool write_words(const char *path, const char *words, bool whole, char **
     return profile_output_close(&output, whole, problem);
 }
 
-/* Returns the name of the temporary file while this process writes "file". */
+/* Returns the name of the temporary file that this process uses while it writes "file". */
 static const char *temporary(void)
 {
     static char name[64];
@@ -68,7 +68,7 @@ static void assert_refused(const char *path, const char *words, bool whole, cons
     assert_int_equal(access(temporary(), F_OK), -1);
 }
 
-static void a_file_is_replaced_at_once_and_keeps_its_mode(void **state)
+static void a_file_is_replaced_when_complete_and_keeps_its_mode(void **state)
 {
     (void)state;
     struct profile_output output;
@@ -150,7 +150,7 @@ static void a_pipe_is_written_directly_and_causes_no_signal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_is_replaced_at_once_and_keeps_its_mode),
+        cmocka_unit_test(a_file_is_replaced_when_complete_and_keeps_its_mode),
         cmocka_unit_test(the_previous_file_stays_if_writing_fails),
         cmocka_unit_test(the_message_names_the_reason),
         cmocka_unit_test(a_symbolic_link_stays_a_link),

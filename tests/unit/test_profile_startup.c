@@ -14,8 +14,9 @@
 
 enum { RANKS = 3, WINDOWS = 100 };
 
-/* Makes windows from a string for each rank: 'w' works, 'm' is in MPI, '.' is not profiled, and
- * digits are tenths of a window in MPI. The last letter is repeated. */
+/* Makes windows from a string for each rank. In each window, the rank works ('w'), is in MPI ('m'),
+ * is not profiled ('.'), or is in MPI for a number of tenths of the window (a digit). The last
+ * character is repeated. */
 static struct profile_result *make(const char *const *does)
 {
     struct profile_result *result = qmpi_allocate(1, sizeof *result);
@@ -64,8 +65,9 @@ static void add_callsites(struct profile_result *result, const char *name, const
     }
 }
 
-/* Asserts that the only finding covers `windows` windows, or that there is none if `windows` is 0.
- */
+/* Asserts that the only finding is that `rank` works alone for `windows` windows, or that there is
+ * no finding if `windows` is 0. Of the call sites, the finding names that whose longest call is
+ * nearest to this time. */
 static void assert_startup(const char *const *does, int rank, double windows)
 {
     struct profile_result *result = make(does);

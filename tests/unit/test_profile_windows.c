@@ -33,8 +33,9 @@ static struct profile_window sum(const struct profile_windows *windows, size_t n
     return sum;
 }
 
-/* Makes a rank with `count` windows, the last of which is `last` long, and with a share `share` of
- * each window in MPI. If `odd` is true, profiling is off in a tenth of each full window. */
+/* Makes the result of a rank with `count` windows of `width` seconds. The rank ends after `last`
+ * seconds of the last window, and spends the share `share` of its profiled time in MPI. If `odd` is
+ * true, profiling is off in a tenth of each window but the last. */
 static struct profile_result *make(int rank, double width, size_t count, double last, double share,
                                    bool odd)
 {
@@ -137,7 +138,7 @@ static void efficiency_agrees_with_its_definition(void **state)
     profile_result_free(result);
 }
 
-/* ---- Many ranks ------------------------------------------------------------------------------ */
+/* ---- In messages ----------------------------------------------------------------------------- */
 
 static size_t measure(struct profile_result *result)
 {
@@ -196,6 +197,7 @@ static void windows_arrive_as_they_were_sent(void **state)
 
 /* ---- While the program runs ------------------------------------------------------------------ */
 
+/* Replaces the function of toolkit/ticks.h: a tick is a microsecond. */
 double ticks_length(void)
 {
     return 1e-6;
@@ -216,7 +218,7 @@ static void the_time_of_calls_is_added_to_the_right_windows(void **state)
     (void)state;
     windows_add_call(&windows, &scale, 5, 100); /* before application time */
     windows_begin(&scale, 1000);
-    windows_begin(&scale, 2000);
+    windows_begin(&scale, 2000); /* no effect: application time has begun */
     windows_add_call(&windows, &scale, 400, 1300);
     windows_add_call(&windows, &scale, 50, 1900);
     windows_add_call(&windows, &scale, 100, 2000);

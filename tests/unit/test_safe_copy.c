@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests how memory is copied from valid and invalid pointers, in both ways that the kernel offers.
- */
+/* Tests how memory is copied from valid and invalid pointers, both by process_vm_readv and through
+ * a pipe. */
 #define _GNU_SOURCE
 #include "unit.h"
 

@@ -12,7 +12,7 @@ static void a_misspelt_word_is_found(void **state)
         {"cuont", "count"},    {"coun", "count"},        {"counts", "count"},
         {"COUNT", "count"},    {"porfile", "profile"},   {"profiler", "profile"},
         {"lgo", "log"},        {"on_error", "on-error"}, {"onerror", "on-error"},
-        {"profle", "profile"}, {"on-eror", "on-error"},  {"r", NULL},
+        {"profle", "profile"}, {"on-eror", "on-error"},  {"r", NULL}, /* too short for an error */
     };
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -155,7 +155,7 @@ static void a_backslash_before_another_character_is_wrong(void **state)
     assert_says(problem_of("a,k=\\ "), "hint:");
 }
 
-static void a_backslash_before_a_colon_hides_the_end_of_the_entry(void **state)
+static void a_colon_after_a_backslash_does_not_end_the_entry(void **state)
 {
     (void)state;
     assert_string_equal(parse_one("a\\:b\\:c")->name, "a:b:c");
@@ -254,6 +254,7 @@ static void conditions_may_be_given_several_times(void **state)
     const struct qmpi_tool_entry *entry = parse_one("a,@ranks=0-3;7,@if-env=HOME,@ranks=every 2");
     assert_string_equal(entry->reserved[QMPI_RESERVED_RANKS], "0-3;7\nevery 2");
     assert_string_equal(entry->reserved[QMPI_RESERVED_IF_ENV], "HOME");
+    /* @optional is no condition. */
     assert_non_null(strstr(problem_of("a,@optional=no,@optional=no"), "is given twice"));
 }
 
@@ -379,7 +380,7 @@ int main(void)
         TEST(escapes_work_in_keys_and_values),
         TEST(a_backslash_at_the_end_is_wrong),
         TEST(a_backslash_before_another_character_is_wrong),
-        TEST(a_backslash_before_a_colon_hides_the_end_of_the_entry),
+        TEST(a_colon_after_a_backslash_does_not_end_the_entry),
         TEST(options_belong_to_their_entry),
         TEST(a_value_may_be_empty),
         TEST(a_value_may_contain_equals_signs),

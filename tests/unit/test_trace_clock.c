@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the conversion of ticks to world time: over days, its error is at most about half a
- * nanosecond, the time never decreases with the ticks, the conversion can be reversed, and the
- * stated bound is right.
+ * Tests the conversion of ticks to world time: over two weeks, its error is at most about half a
+ * nanosecond, the time never decreases while the ticks grow, the conversion can be reversed, and
+ * the bound of the error follows from the clock points.
  */
 #include "trace_random.h"
 

@@ -127,6 +127,7 @@ static void the_last_rank_of_many_has_numbers_of_its_own(void **unused)
     set_process(&process, 1999999, 2000000);
     assert_int_equal(sequence(&output, 0, 0), 2000000);
     assert_int_equal(sequence(&output, 0, 1), 4000000);
+    /* If the number of a track would be 2^31 or larger, the next number from 2^31 on is used. */
     const uint32_t first = sequence(&output, 0, 4000), second = sequence(&output, 0, 4001);
     assert_true(first >= UINT32_C(1) << 31 && second == first + 1);
     assert_int_equal(trace_track_process_number(&view, 0), 2000000);

@@ -81,7 +81,7 @@ static void impossible_events_are_corrected_or_left_out(void **unused)
     struct trace_event_encoder *encoder = trace_event_encoder_make(0, 0, true);
     const struct {
         enum trace_event_kind kind;
-        uint64_t ticks, expected;
+        uint64_t ticks, expected; /* `expected` is 0 if the event is left out */
     } events[] = {{TRACE_ENTER, 100, 100}, {TRACE_ENTER, 90, 100}, {TRACE_LEAVE, 120, 120},
                   {TRACE_KINDS, 130, 0},   {TRACE_OFF, 0, 120},    {TRACE_LEAVE, 121, 121},
                   {TRACE_LEAVE, 122, 0},   {TRACE_ENTER, 0, 122}};
@@ -135,6 +135,7 @@ static void deep_recursion_is_bounded(void **unused)
     assert_true(trace_event_encoder_finish(encoder, &out));
     struct trace *trace = open_trace(set_file(out.data, out.size));
     struct trace_event *found = read_events(trace_cursor_make(trace, 0, TRACE_NONE, NULL), &count);
+    /* The encoder leaves out calls that are deeper than TRACE_EVENT_CALLS_MAX, which is 10000. */
     assert_int_equal(count, 20000);
     assert_int_equal(found[19999].ticks, 2 * depth - 1);
     assert_int_equal(found[9999].ticks, 9999);
@@ -216,8 +217,8 @@ static void a_truncated_file_is_read_up_to_its_end(void **unused)
 }
 
 /* Asserts that times never decrease and that calls are nested in the events that were found.
- * Returns how many events are reported as dropped. Random events of this kind, with larger numbers,
- * do not count. */
+ * Returns how many events TRACE_DROPPED reports as lost. Numbers from 100 on do not count, because
+ * they belong to random events of this kind. */
 static size_t check_order(const struct trace_event *found, size_t count)
 {
     size_t dropped = 0, depth = 0;
@@ -308,6 +309,7 @@ static void missing_events_are_reported(void **unused)
         if (i == 59)
             end = out.size;
     }
+    /* Removes the second of three blocks. */
     memmove(out.data + middle, out.data + end, out.size - end);
     out.size -= end - middle;
     struct trace *trace = open_trace(set_file(out.data, out.size));
@@ -332,7 +334,8 @@ static void missing_events_are_reported(void **unused)
     trace_definitions_clear(&process);
 }
 
-/* A ring contains only the end of a stream, preceded by the calls in progress at that point. */
+/* The first block is missing. In a ring, this is normal, and the calls in progress after that block
+ * come first. In another file, it is a loss, which is reported before these calls. */
 static void a_ring_begins_with_the_calls_in_progress(void **unused)
 {
     (void)unused;

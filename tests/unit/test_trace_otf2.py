@@ -191,7 +191,8 @@ def test_times_are_those_of_the_calls(tmp_path):
     send, receive = ([time for _, time, event in events["MPI Rank 1"]
                       if type(event).__name__ in ("Enter", "Leave") and event.region.name == name][:2]
                      for name in ("MPI_Send", "MPI_Recv"))
-    # Rank 0 begins at 1010, where the archive begins, rank 1 at 2010; MPI_Comm_dup takes 6.
+    # The times of the archive begin at 1010, the first event of rank 0. Rank 1 begins at 2010 with MPI_Comm_dup, which
+    # takes 6, and each call begins 10 after the previous one has ended.
     assert send == [1016, 1017] and receive == [1027, 1037]
     begin, complete = (next(time for _, time, event in events["MPI Rank 0"] if type(event).__name__ == name)
                        for name in ("IoOperationBegin", "IoOperationComplete"))
@@ -211,7 +212,7 @@ def test_callers_are_attributes_of_calls(tmp_path):
 
 def test_processes_share_definitions(tmp_path):
     archive = write(everything(), tmp_path)
-    assert len(definitions(archive, "REGION")) == len(FUNCTIONS) + 2  # two callers
+    assert len(definitions(archive, "REGION")) == len(FUNCTIONS) + 2  # and a region for each of the two callers
     assert [len(definitions(archive, kind)) for kind in
             ("COMM", "RMA_WIN", "IO_HANDLE", "IO_REGULAR_FILE", "METRIC_CLASS", "LOCATION", "SYSTEM_TREE_NODE")] == [
                 3, 1, 1, 1, 1, 2, 2]

@@ -132,8 +132,8 @@ static void handlers_are_inserted_where_they_interrupted_the_thread(void **unuse
 
 /* ---- Selections ------------------------------------------------------------------------------ */
 
-/* Stores the part of `events` from `begin` to `end` in `part`. Returns the number of its events.
- * The process ends at `last`. */
+/* Stores the part of `events` from `begin` to `end` in `part`, and shortens the calls in progress
+ * at these times. The process ends at `last`. Returns the number of events in `part`. */
 static size_t filter_by_time(const struct trace_event *events, size_t count, int64_t begin,
                              int64_t end, int64_t last, struct trace_event *part)
 {
@@ -430,7 +430,7 @@ static void events_of_a_file_that_cannot_be_opened_are_an_error(void **unused)
     trace_reader_close(trace);
 }
 
-static void paths_without_a_trace_are_refused(void **unused)
+static void paths_without_a_trace_are_refused_and_paths_of_files_name_rank_or_host(void **unused)
 {
     (void)unused;
     const char *paths[] = {directory, "/", "/nowhere", "/dev/null", "/etc/passwd"};
@@ -458,7 +458,7 @@ int main(void)
         cmocka_unit_test(the_processes_of_a_run_are_read_in_order_of_time),
         cmocka_unit_test(clocks_that_were_not_compared_are_set_by_the_time_of_day),
         cmocka_unit_test(events_of_a_file_that_cannot_be_opened_are_an_error),
-        cmocka_unit_test(paths_without_a_trace_are_refused),
+        cmocka_unit_test(paths_without_a_trace_are_refused_and_paths_of_files_name_rank_or_host),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

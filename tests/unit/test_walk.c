@@ -34,7 +34,7 @@ enum { DEEP = 400, STACKS = 300, STACK = 64 << 20 };
 _Thread_local struct qmpi_dispatch_thread qmpi_dispatch_thread;
 atomic_int qmpi_module_closing_count;
 
-static int learned; /* how often a rule was looked for */
+static int learned; /* how often the walk looked for a rule that leads to the next frame */
 
 uintptr_t qmpi_module_begin(uintptr_t address)
 {

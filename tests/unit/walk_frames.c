@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See walk_frames.h. WALK_FRAMES is the name of the function. */
+/* See walk_frames.h. This file is compiled in several ways. WALK_FRAMES is the name of its
+ * function. */
 #include "walk_frames.h"
 
 #include <alloca.h>
@@ -76,7 +77,7 @@ FUNCTION void large(int depth)
     STAY();
 }
 
-/* This frame is larger than the largest constant that one instruction can add. */
+/* On some processors, one instruction cannot add the size of this frame. */
 FUNCTION void huge(int depth)
 {
     char array[1100000];
@@ -101,7 +102,7 @@ FUNCTION void pass(int depth)
     USE(sum);
 }
 
-/* With optimization, keeps values in all callee-saved registers for integers across the call. */
+/* With optimization, keeps values in callee-saved registers across the call. */
 FUNCTION long keep(int depth, const long *from)
 {
     const long a = from[0], b = from[1], c = from[2], d = from[3], e = from[4], f = from[5];
@@ -123,7 +124,7 @@ FUNCTION int wrap(int depth, const int *place)
     return before + more;
 }
 
-/* The size of the frame depends on that of the processor's vectors. */
+/* With scalable vectors, the size of the frame depends on their length, and on `size`. */
 FUNCTION void keep_vectors(int depth, size_t size)
 {
 #ifdef __ARM_FEATURE_SVE

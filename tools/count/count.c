@@ -53,8 +53,8 @@ static pid_t owner; /* the process that reports; a forked child does not */
  * without a lock or an atomic instruction on the path of a call. A thread that ends leaves its
  * tables to the next new thread. Therefore, there are never more tables than threads that were
  * alive at the same time. A signal may arrive at any time, and its handler may call MPI (see
- * toolkit/thread_state.h). Its calls are counted in the same tables, those of the first level,
- * because no handler of the thread can run between reading and writing a counter (tool_add).
+ * toolkit/thread_state.h). The calls of handlers are counted in the same tables, those of the first
+ * level, because tool_add loses no addition if a handler interrupts it.
  */
 struct call_table {
     /* Other threads load these counters with relaxed order, because a slightly older number is
@@ -95,7 +95,7 @@ static struct call_table *provide_table(int tool_id)
     return table;
 }
 
-/* Counts the first call of a thread in a layer. */
+/* Counts a call of a thread that has no table for the layer yet. */
 __attribute__((noinline)) static void count_first_call(int tool_id, int number)
 {
     struct call_table *table = provide_table(tool_id);

@@ -316,7 +316,7 @@ void count_report_signal(const unsigned long long calls[MPI_LAST_FUNC], int tool
     report.calls = calls;
     report.count = sort_functions(calls, report.order);
     if (!report.count)
-        return; /* The layer was never on. */
+        return; /* for example, in a layer that was never on */
     const char *file = output ? tool_output_claim(output, true) : NULL;
     if (file && write_signal_json(&report, file)) {
         put_text(&out, "qmpi: count (layer ");

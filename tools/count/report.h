@@ -19,7 +19,7 @@ struct count_summary {
     int ranks;            /* number of processes */
     int rank;             /* the rank if this is the summary of one process alone, or -1 */
     enum count_end end;   /* how that process ended; unused if `rank` is -1 */
-    const char *programs; /* names of the programs, or NULL if there is only one in the run */
+    const char *programs; /* names of the programs for the heading, or NULL to leave them out */
     /* The sum, minimum and maximum over all ranks. */
     unsigned long long calls[MPI_LAST_FUNC];
     unsigned long long min[MPI_LAST_FUNC];

@@ -30,10 +30,10 @@ static pid_t owner; /* the process that reports; a forked child does not */
 
 /*
  * A random number depends on the seed, the rank, the layer, the function (unless count=all) and the
- * number of the call that it decides about, and not on the numbers that were drawn before it. A run
- * is therefore repeatable, in whichever order its threads make their calls, and no state needs a
- * lock. For noise, the number of the period or detour takes the place of the function and the
- * number of the call.
+ * number of the call that it decides about, and not on the numbers that were drawn before it. The
+ * n-th call therefore has the same random numbers in each run, whichever thread makes it, and no
+ * state needs a lock. For noise, the number of the period or detour takes the place of the function
+ * and the number of the call.
  */
 
 /* Adds a word to a hash, by the finalizer of splitmix64 (Steele, Lea, Flood: "Fast splittable
@@ -226,7 +226,8 @@ static void delay_before_call(const QMPIX_Call *call, QMPIX_Word *word)
     act_on_call(rule, call, n);
 }
 
-/* MPI is asked for the rank, because the launcher may not have provided it. */
+/* Called when MPI is initialized. Asks MPI for the rank, because the launcher may not have provided
+ * it. */
 static void begin_rule(struct rule *rule)
 {
     int rank;
