@@ -16,7 +16,7 @@ struct duration {
 
 /* Reads a duration such as `20us`, `10us-50us` or `exp 20us`, whose times have the form that
  * util/value.h describes. Returns false if the text has another form, a time is more than a day, or
- * a range is reversed. */
+ * a range is reversed; `*duration` is then undefined. */
 bool duration_read(const char *text, struct duration *duration);
 
 /* Reads `DETOUR/PERIOD` or `DETOUR/random PERIOD`, where DETOUR is a duration and PERIOD a time.

@@ -30,7 +30,7 @@ static const struct meaning *meaning_of(const QMPIX_Function *function)
     return &meanings[function->number];
 }
 
-/* Returns whether the function gets a pointer to the handle of an object, and frees it. */
+/* Returns whether the function frees the object to whose handle it gets a pointer. */
 static bool frees_object(const QMPIX_Function *function)
 {
     const QMPIX_Role role = meaning_of(function)->role;

@@ -3,7 +3,7 @@
  * The error object of a call is the communicator, window, file or session whose error handler MPI
  * calls for an error of the call. Most calls have it as an argument. The error object of a request
  * or message is that of the call that made it. It is called the origin of the request or message,
- * and is remembered if a rule needs it.
+ * and is remembered if a rule (rule.h) needs it.
  */
 #ifndef QMPI_TOOL_DELAY_ERROR_OBJECT_H
 #define QMPI_TOOL_DELAY_ERROR_OBJECT_H
@@ -46,14 +46,16 @@ enum { error_object_as_open_mpi = false };
 extern bool error_object_as_open_mpi;
 #endif
 
-/* Looks up the role and the parameters of each MPI function. `init` must call this function before
- * it uses the others. */
+/* Looks up the role and the parameters of each MPI function. The tool's `init` must call this
+ * function (see fault_register) before any other function of this file is called. */
 void error_object_start(void);
 
-/* Returns the object of a call that has not been carried out yet. */
+/* Returns the error object of a call. The call must not have been carried out yet if it frees this
+ * object, or if the object is the origin of a request or message. */
 struct error_object error_object_of(const QMPIX_Call *call);
 
-/* Returns the object of a request that is not complete yet. */
+/* Returns the origin of a request that is not complete yet, or ERROR_OBJECT_PROCESS if it is not
+ * known. */
 struct error_object error_object_of_request(MPI_Request request);
 
 /* Returns whether errors of a function depend on what error_object_end has stored: the origin of a
@@ -68,16 +70,17 @@ void error_object_begin(const QMPIX_Call *call);
 void error_object_end(const QMPIX_Call *call);
 
 /* Returns whether a function opens or frees a window, file or session. If calls are to fail,
- * error_object_begin and error_object_end must be called around calls of these functions, too. They
- * record which handles are valid, because MPI calls another error handler if a handle is not. */
+ * error_object_begin and error_object_end must be called around calls of these functions, too, to
+ * record which handles are valid: for an invalid handle, MPI calls the error handler of another
+ * object. */
 bool error_object_opens(const QMPIX_Function *function);
 
 /* Returns whether the error handler is a predefined one that ends the job. */
 bool error_object_is_fatal(const struct error_object *error_object);
 
-/* Calls the error handler with a code, unless there is none (ERROR_OBJECT_NONE), or MPI is not
- * initialized or is finalized. Returns the result that a function of the MPI library would return
- * after that: the code or MPI_SUCCESS. */
+/* Calls the error handler with a code. Calls none for ERROR_OBJECT_NONE, after MPI_Finalize, and if
+ * the handler is that of MPI_COMM_WORLD or MPI_COMM_SELF before MPI_Init. Returns the result that a
+ * function of the MPI library would return after that: the code or MPI_SUCCESS. */
 int error_object_invoke(const struct error_object *error_object, int code);
 
 /* Finds out which communicator MPI uses for ERROR_OBJECT_PROCESS, and what functions return after

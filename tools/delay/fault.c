@@ -28,7 +28,7 @@ static _Thread_local struct fault armed;
  * most DEEPEST are put aside. Further faults are dropped, so that their calls do not fail. */
 enum { DEEPEST = 8 };
 static _Thread_local struct aside {
-    const QMPIX_Call *by;
+    const QMPIX_Call *by; /* the call in the signal handler */
     struct fault fault;
 } asides[DEEPEST];
 static _Thread_local int aside_count;
@@ -94,7 +94,7 @@ static void announce_end(const struct fault *fault)
                 rule->count_each ? fault->function->name : "the selected functions");
 }
 
-/* Calls the error handler as MPI does, and returns the result of the call. */
+/* Calls the error handler as MPI does, and returns the result of the call that fails. */
 static int report_error(const struct fault *fault, int code)
 {
     __atomic_add_fetch(&fault->rule->failed, 1, __ATOMIC_RELAXED);

@@ -10,9 +10,9 @@
 
 #include <qmpi/observer.h>
 
-/* Whether any layer of this process makes calls fail. If not, callers skip the functions below,
- * which take time because they read thread-local variables of a library that is opened at run
- * time. */
+/* Whether any layer of delay in this process makes calls fail. If not, callers skip fault_enter,
+ * fault_leave and fault_is_handled, which take time because they read thread-local variables of a
+ * library that is opened at run time. */
 extern bool fault_is_used;
 
 /* Intercepts the functions that the rule can make fail. The tool's `init` calls this function. */

@@ -58,7 +58,7 @@ static char *read_function_list(const char *list, unsigned char does[MPI_LAST_FU
     return problem;
 }
 
-/* Sets all bits RULE_… of the functions but RULE_MAKES, and sets RULE_FAILS only if `fails` is
+/* Sets the bits RULE_… of each function, except RULE_MAKES. Sets RULE_FAILS only if `fails` is
  * true. Returns NULL, or a message that the caller frees. */
 static char *choose_functions(const char *list, bool fails, unsigned char does[MPI_LAST_FUNC])
 {
@@ -324,8 +324,8 @@ static bool read_all_options(struct rule *rule)
     return good;
 }
 
-/* Returns the position of the layer among the layers of this tool. Random numbers depend on it, so
- * that other tools in the stack do not change them. */
+/* Returns the position of the layer among the layers of this tool. Random numbers depend on this
+ * position and not on tool_id, so that other tools in the stack do not change them. */
 static uint64_t find_stream(int tool_id)
 {
     const char *mine = "", *its = "";

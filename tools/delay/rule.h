@@ -31,7 +31,7 @@ struct rule {
     uint64_t seed;
     unsigned char does[MPI_LAST_FUNC];
     struct qmpi_value_set ranks, calls;
-    bool count_each; /* `calls` counts the calls of each function, not of all together */
+    bool count_each; /* calls are numbered for each function, not for all together */
     double probability;
     struct duration before, after;
     struct duration detour; /* the length of a detour that is caused by noise */
@@ -43,8 +43,8 @@ struct rule {
     bool carry_out;         /* the call is carried out before its error is reported */
     bool reports;
 
-    /* Threads access the following members atomically, with relaxed order: each counter is
-     * independent, and `rank` and `active` are stored before MPI_Init returns. */
+    /* Threads access the following members, except `next`, atomically and with relaxed order: each
+     * counter is independent, and `rank` and `active` are stored before MPI_Init returns. */
     int rank;
     bool active;                    /* this rank is among `ranks` */
     uint64_t called[MPI_LAST_FUNC]; /* calls of each function, if count_each is true */

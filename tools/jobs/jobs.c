@@ -52,8 +52,8 @@ static bool is_on(const struct layer *layer)
 }
 
 /* Begins a change of the record. Returns false if this process does not write the record, the layer
- * is off, or another change is in progress. The function does not wait for that change, because its
- * caller may be a signal handler that has interrupted it. */
+ * is off, or another change is in progress. The function does not wait for that change, which a
+ * signal handler that calls this function may have interrupted. */
 static bool begin_change(struct layer *layer)
 {
     return atomic_load(&layer->writes) && owner == getpid() && is_on(layer) &&
@@ -93,7 +93,7 @@ static int keep_different(char *names, int count)
 
 /* In the process that records the job, returns the names of the nodes, and sets `*count` to their
  * number. The caller frees the names. Returns NULL in other processes, or if a call of MPI fails or
- * memory is exhausted. All processes make the same calls. */
+ * memory is exhausted. Collective over the processes that have the layer. */
 static char *gather_nodes(int tool_id, int *count)
 {
     MPI_Comm comm;
@@ -177,8 +177,9 @@ static bool has_succeeded(const QMPIX_Call *call)
     return QMPIX_Call_get_result(call, &result) == MPI_SUCCESS && result == MPI_SUCCESS;
 }
 
-/* Returns whether this process records the job. If a launcher has started several processes, and
- * each of them is alone in MPI_COMM_WORLD, only the first one does. */
+/* Returns whether this process records the job. If so, sets `*ranks` to the number of ranks. If a
+ * launcher has started several processes, and each of them is alone in MPI_COMM_WORLD, only the
+ * first one records the job. */
 static bool is_first(int tool_id, int *ranks)
 {
     bool first;
@@ -372,7 +373,7 @@ static bool register_jobs_observer(struct layer *layer)
                                      .function_count = SPECIALS};
     if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS)
         return false;
-    /* Processes in which the layer is off take part in gather_nodes, too. */
+    /* The layer sees these calls even while it is off, because gather_nodes is collective. */
     QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_T);
     QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_THREAD_T);
     return true;

@@ -158,7 +158,8 @@ void jobs_record_describe(struct jobs_record *record, const struct jobs_processe
 
 /* ---- The line -------------------------------------------------------------------------------- */
 
-/* These functions use no memory of malloc, no locks and no streams, for signal handlers. */
+/* These functions neither allocate memory nor use locks or streams, so that signal handlers can
+ * call them. */
 struct tail {
     size_t used;
     char bytes[256]; /* has room for all members */

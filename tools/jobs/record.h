@@ -35,10 +35,10 @@ struct jobs_record {
     const char *signal; /* the name of the signal that ends the process, or NULL */
 };
 
-/* The known processes of the job. */
+/* What is known about the processes of the job. */
 struct jobs_processes {
-    int ranks;                /* -1 if it is not known */
-    int node_count;           /* -1 if it is not known */
+    int ranks;                /* the number of ranks, or -1 if it is not known */
+    int node_count;           /* the number of nodes, or -1 if it is not known */
     const char *const *nodes; /* the names of the nodes, or of the first ones */
     int named;                /* the number of these names */
     const char *mpi;          /* the version of the MPI library, or NULL */
@@ -51,8 +51,8 @@ void jobs_record_make(struct jobs_record *record, const char *directory, int too
 /* Makes `head`. An earlier one is not freed, because a signal handler may be writing it. */
 void jobs_record_describe(struct jobs_record *record, const struct jobs_processes *processes);
 
-/* Writes the line. Returns 0, or errno if it cannot be written. May be called in a signal handler,
- * with `in_handler`. */
+/* Writes the line. Returns 0, or an error number if the line cannot be written. A signal handler
+ * may call this function, with `in_handler` set to true. */
 int jobs_record_write(const struct jobs_record *record, bool in_handler);
 
 /* Removes the file. A process calls this function if it has learned that another process records

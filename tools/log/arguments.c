@@ -72,7 +72,7 @@ static MPI_Comm call_comm(const QMPIX_Call *call, const struct shape *shape)
 }
 
 /* Returns whether this process is the root of the call. Also returns true if the function has no
- * root, and false if the processes of the communicator are not known. */
+ * root or no communicator, and false if the processes of the communicator are not known. */
 static bool is_at_root(struct layer *layer, const QMPIX_Call *call, const struct shape *shape)
 {
     struct object_processes processes;
@@ -211,7 +211,8 @@ struct argument {
     struct value value;
 };
 
-/* Returns the size that a value of a parameter has in this tool. */
+/* Returns the size that a value of a parameter has in this tool. The MPI of the program may have
+ * other types (values.h). */
 static size_t value_size(const QMPIX_Parameter *parameter)
 {
     if (parameter->kind == QMPIX_KIND_STATUS)
@@ -385,7 +386,7 @@ struct outcome {
     bool succeeded, in_status;
 };
 
-/* The value of a predefined attribute is a pointer to the actual number. */
+/* The value of a predefined attribute, except MPI_WIN_BASE, is a pointer to the actual number. */
 static void add_attribute(struct text *text, const struct argument *argument)
 {
     const QMPIX_Call *call = argument->value.call;
@@ -494,9 +495,9 @@ static size_t fill_hole(struct text *text, const struct outcome *outcome,
     return hole->skip;
 }
 
-/* Returns whether MPI may be asked about the error code of the call. A function of MPI_T returns
- * the error class itself. A signal handler that has interrupted MPI may call only such functions,
- * and MPI must not be asked then. */
+/* Returns whether MPI may be asked about the error code of the call. It must not be asked in a
+ * signal handler that has interrupted MPI. Such a handler may call only functions of MPI_T, whose
+ * error code is the error class itself. */
 static bool may_query_error(const struct frame *frame, const QMPIX_Call *call)
 {
     return call->function->group != QMPIX_GROUP_TOOL_INFORMATION || !frames_parent(frame);

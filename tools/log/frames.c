@@ -17,8 +17,8 @@ struct thread {
     struct qmpi_call_stack stack;
 };
 
-/* Frames are only added to the list, by an atomic exchange. The numbers of threads and rings are
- * unique, because an atomic addition gives each of them. */
+/* Frames are only added to the list `frames`, by an atomic compare-and-exchange. The numbers of
+ * threads and rings are unique, because an atomic addition gives each of them. */
 static atomic_int threads, rings;
 static _Atomic(struct frame *) frames;
 
@@ -83,9 +83,9 @@ static struct frame *make_frame(void)
     return frame;
 }
 
-/* Returns the frame if its turn is still `turn`, or NULL. At another turn, the frame belongs to a
- * different call, which is possible because the calls of user-level threads may return in any
- * order. */
+/* Returns the frame if its turn is still `turn`, or NULL. At another turn, the call has returned,
+ * and the frame may belong to a different call. This is possible because the calls of user-level
+ * threads may return in any order. */
 static struct frame *frame_at_turn(struct frame *frame, unsigned turn)
 {
     return frame && atomic_load_explicit(&frame->turn, memory_order_relaxed) == turn ? frame : NULL;

@@ -25,8 +25,8 @@ struct layer;
 struct frame_hole {
     size_t place;  /* offset in the text */
     int parameter; /* index of the argument */
-    /* The length of the array was not known, so its address stands in the text until the call
-     * returns. */
+    /* The value could not be read, usually because the length of the array was not known. The
+     * address stands in the text until the call returns. */
     bool is_deferred;
     size_t skip;     /* length of the text that is replaced */
     uint64_t before; /* former value of an argument that the call both reads and writes */

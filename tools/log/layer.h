@@ -49,11 +49,11 @@ struct layer {
     atomic_int rank; /* rank in MPI_COMM_WORLD, or the launcher's rank until MPI is initialized */
     atomic_bool is_quiet;  /* the option ranks= excludes this process, or `qmpi check` runs */
     atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
-    bool judges;           /* the layer prints a line only after it knows how the call ended */
-    bool knows_requests;   /* see arguments_know_requests */
-    atomic_int sessions;   /* number of open sessions */
-    atomic_bool begun;     /* MPI or a session was initialized */
-    atomic_bool ended;     /* MPI is finalized, or the end of the process was reported */
+    bool judges;         /* the result, duration or size of a call decides whether it has a line */
+    bool knows_requests; /* see arguments_know_requests */
+    atomic_int sessions; /* number of open sessions */
+    atomic_bool begun;   /* MPI or a session was initialized */
+    atomic_bool ended;   /* MPI is finalized, or the end of the process was reported */
     struct layer_search search;
     struct layer *next;
 };

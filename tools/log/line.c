@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See line.h. Functions that may be called in a signal handler make their line in memory of their
- * own and call only functions that are safe there: those of <qmpi/clock.h> and sink.h. */
+/* See line.h. Functions that must be safe in a signal handler make their line in an array on the
+ * stack, and call only functions that are also safe, such as those of <qmpi/clock.h> and sink.h. */
 #define _GNU_SOURCE
 #include "tools/log/line.h"
 

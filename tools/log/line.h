@@ -14,8 +14,8 @@ uint64_t line_now(void);
 /*
  * Starts the thread that reads debug information for line_find_caller, or does nothing if it is
  * already running. The tool's `init` calls this function. A separate thread with a large stack is
- * needed because the stack of the program's thread may be small or may belong to a signal handler
- * that interrupted malloc. The thread makes no MPI call and blocks all signals.
+ * needed because a thread of the program may have a small stack, or may run a signal handler that
+ * has interrupted malloc. The separate thread makes no MPI call and blocks all signals.
  */
 void line_start_callers(void);
 
@@ -39,8 +39,9 @@ void line_begin(struct frame *frame);
  * `may_print` is true. */
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print);
 
-/* Writes the line of a call that has returned. If it was made during other calls of the layer, in a
- * callback for example, these are announced first, unless the layer judges calls (layer.h). */
+/* Writes the line of a call that has returned after `time` nanoseconds. If it was made during other
+ * calls of the layer, in a callback for example, these are announced first, unless the layer judges
+ * calls (layer.h). */
 void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time);
 
 /* Writes a line such as "MPI_Send(…) <left by a jump>" for a call that was left with longjmp or an

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This part stores what a layer knows about the objects behind handles: the names that the program
- * gave to them, the names of files, and the numbers of processes of communicators. The log never
- * asks MPI about a handle that may be invalid, because MPI would call the program's error handler
- * and the program would end in the log's query instead of in its own call. Any thread may call
- * these functions. A call that interrupts the log's own work (see toolkit/thread_state.h) gets and
- * stores no information if the lock is taken.
+ * gave to them, the names of files, the functions that made requests, and the numbers of processes
+ * of communicators. The log never asks MPI about a handle that may be invalid, because MPI would
+ * call the program's error handler and the program would end in the log's query instead of in its
+ * own call. Any thread may call these functions. A call that interrupts the log's own work (see
+ * toolkit/thread_state.h) gets and stores no information if the lock is taken.
  */
 #ifndef QMPI_TOOL_LOG_OBJECTS_H
 #define QMPI_TOOL_LOG_OBJECTS_H
@@ -25,7 +25,9 @@ struct objects {
 
 /* Properties of a communicator. The last three are -1 if it does not have them. */
 struct object_processes {
-    int local, peers; /* sizes of the local group, and of the remote group if is_inter is true */
+    /* The sizes of the local group and of the group of the peers, which is the remote group if
+     * is_inter is true, and otherwise the local group. */
+    int local, peers;
     int rank;
     bool is_inter;
     int indegree, outdegree; /* numbers of neighbors in its topology */
@@ -62,7 +64,8 @@ void objects_add_name(struct objects *objects, struct text *text, QMPIX_Kind kin
  * valid, which is certain if a call has just succeeded with it. */
 void objects_meet(struct objects *objects, MPI_Comm comm);
 
-/* Stores the properties that objects_meet has queried. Returns false if they are not known. */
+/* Sets `*processes` to the properties that objects_meet has queried. Returns false if they are not
+ * known. */
 bool objects_processes(struct objects *objects, MPI_Comm comm, struct object_processes *processes);
 
 #endif

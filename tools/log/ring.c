@@ -98,9 +98,9 @@ static uint64_t head_of(struct ring *ring)
     return atomic_load_explicit(&ring->head, memory_order_acquire);
 }
 
-/* Returns the ring that has the first line, or NULL if there is no line before `*end`. Lowers
- * `*end` to the number of the first line in any other ring. The lines of the returned ring that
- * have lower numbers come next. */
+/* Returns the ring that has the first line, or NULL if there is no line before `*end`. If other
+ * rings have lines before `*end`, lowers `*end` to the lowest number of these lines. All lines of
+ * the returned ring before the new `*end` come next. */
 static struct ring *first_ring(struct ring_shared *shared, uint64_t *end)
 {
     struct ring *first = NULL;

@@ -18,7 +18,7 @@ enum { RING_SIZE = 256 * 1024, RING_COUNT = 256 };
 /* A record precedes each line. Its offset in the ring is a multiple of its size. */
 struct ring_record {
     uint64_t number; /* position of the line among all lines of the process, in the order in which
-                        they end */
+                        they are added */
     uint32_t length; /* RECORD_NONE if the next record is at the beginning of the ring */
     uint32_t unused;
 };
@@ -31,9 +31,9 @@ struct ring {
      * consistent, so that either the thread sees that it must wake the writer, or the writer sees
      * the line. When it reads lines, the writer loads the head with acquire order. */
     _Alignas(64) _Atomic uint64_t head;
-    /* All lines before the tail are written. The writing side stores the tail with release order
-     * after it has read these lines. The thread loads it with acquire order before it overwrites
-     * them. */
+    /* All lines before the tail are written. The writing side, which is the writer or, if the
+     * writer is gone, the process, stores the tail with release order after it has read these
+     * lines. The thread loads it with acquire order before it overwrites them. */
     _Alignas(64) _Atomic uint64_t tail;
     uint64_t next; /* next record to write; used by the writing side only */
     _Alignas(64) char bytes[RING_SIZE];

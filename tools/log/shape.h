@@ -29,8 +29,8 @@ struct shape {
          * buffer. */
         signed char string_of;
     } shown[SHAPE_PARAMETERS];
-    /* These are the indices of parameters that other parameters depend on, or -1. `datatype` is the
-     * datatype of the data that is received or, if none is received, the first datatype. */
+    /* These are the indices of parameters that the log needs to show a call, or -1. `datatype` is
+     * the datatype of the data that is received or, if none is received, the first datatype. */
     signed char comm, root, flag, datatype, request;
     bool has_error;  /* the function returns an error code */
     bool has_status; /* the source and tag of its statuses are meaningful */

@@ -290,9 +290,10 @@ static void open_sink_file(struct sink *sink, bool may_print)
 }
 
 /* Opens the sink if it is not open. If the sink is being opened already, waits until it is open or,
- * if `may_print` is false, returns false: the caller may be the handler of a fault in the thread
- * that is opening the sink. Other signals are blocked in this thread, because their handlers may
- * call MPI. A forked child does not wait for a thread of its parent. */
+ * if `may_print` is false, returns false: the caller may be a signal handler whose thread holds a
+ * lock that the opening thread needs, such as that of malloc. Signals are blocked in the opening
+ * thread, because their handlers may call MPI. A forked child does not wait for a thread of its
+ * parent. */
 static bool open_once(struct sink *sink, bool may_print)
 {
     int state = atomic_load_explicit(&sink->state, memory_order_acquire);

@@ -10,12 +10,12 @@
  * call for each line would take most of the time that a line costs. If the lines waited in the
  * memory of the process, they would be lost when SIGKILL, _exit (which some MPI libraries call
  * after a fatal error) or exec ends the process. A thread that writes the lines would be lost as
- * well, and it should not be started in a program that may have no other threads. Therefore, lines
- * are put into memory that is shared with a small program of ours (ring.h, writer.c). This program
- * writes the lines within 100 ms, writes them at once when a ring is half full, and writes all
- * remaining lines as soon as the process is gone, however it ends. It runs detached: it is not a
- * child of the process, it shares only this memory and the file with the process, and signals that
- * are sent to the process group do not reach it.
+ * well, and it should not be started in a program that is otherwise single-threaded. Therefore,
+ * lines are put into memory that is shared with a small program of ours (ring.h, writer.c). This
+ * program writes the lines within 100 ms, writes them at once when a ring is half full, and writes
+ * all remaining lines as soon as the process is gone, however it ends. It runs detached: it is not
+ * a child of the process, it shares only this memory and the file with the process, and signals
+ * that are sent to the process group do not reach it.
  *
  * If the program cannot be started or was killed, each line is written by its own system call. The
  * same happens in a forked child, because the memory that the child inherits belongs to its parent.
@@ -59,7 +59,8 @@ void sink_add(struct sink *sink, int ring, const char *bytes, size_t length);
 
 /* Writes a line at once, after the lines that were added before. Any thread may call this function.
  * It is safe in a signal handler unless `may_print` is true. A file that cannot be opened is
- * reported only if `may_print` is true. The first line that is lost is always reported. */
+ * reported only if `may_print` is true. The first line that is lost is always reported. If
+ * `may_print` is false and another thread is opening the sink, nothing is written. */
 void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print);
 
 /* Waits until all lines that were added are written, for 10 s at most, and reports the first line

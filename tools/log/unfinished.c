@@ -105,7 +105,7 @@ static void print_process_end(struct layer *layer, const char *cause, const stru
     line_process_end(layer, cause, may_print);
 }
 
-/* A process that has neither initialized MPI nor has calls in progress, for example because it only
+/* A process that has not initialized MPI and has no calls in progress, for example because it only
  * asked for the version of MPI, needs no line about its end. */
 void unfinished_print(const char *cause, const struct frame *except, bool may_print)
 {

@@ -165,8 +165,8 @@ static const char *skip_name(const char *line, const char *name)
                : line;
 }
 
-/* Appends MPI's description of an error. If MPI describes in several lines how the error arose, the
- * last line is the most specific one. */
+/* Appends the last line of MPI's description of an error. If MPI describes in several lines how the
+ * error arose, this line is the most specific one. */
 static void add_explanation(struct text *text, int code, const char *name)
 {
     char message[MPI_MAX_ERROR_STRING + 1] = "";

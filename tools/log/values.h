@@ -26,11 +26,11 @@ long long values_integer(const void *from, size_t size);
  * last part of the memory at `values`, so that values are converted in place. */
 void values_convert(const struct value *value, const void *raw, long long count, void *values);
 
-/* Appends the value at `from`. */
+/* Appends the value at `from`, which has the type of this tool. */
 void values_add(struct text *text, const struct value *value, const void *from);
 
-/* Appends `count` values, such as "[1, 2, 3, ...]", but at most as many as the options allow.
- * Returns false and appends nothing if the values cannot be read. */
+/* Appends the `count` values of the program at `from`, such as "[1, 2, 3, ...]", but at most as
+ * many as the options allow. Returns false and appends nothing if the values cannot be read. */
 bool values_add_array(struct text *text, const struct value *value, const void *from,
                       long long count);
 
@@ -40,8 +40,8 @@ bool values_add_array(struct text *text, const struct value *value, const void *
 bool values_add_string(struct text *text, struct layer *layer, const char *from);
 bool values_add_strings(struct text *text, struct layer *layer, char *const *from, long long count);
 
-/* Appends the name of the class of an error code. If `explained` is true, MPI's description of the
- * error follows. */
+/* Appends the name of the class of an error code, or the code if the class has no name. If
+ * `explained` is true, MPI's description of the error follows. */
 void values_add_error(struct text *text, struct layer *layer, int code, bool explained);
 
 /* Appends the name of an error class, or its number if it has none. */

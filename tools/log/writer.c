@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tool log starts this program to write the lines of a process; see sink.h. The program writes
- * the lines that are in the rings (ring.h) to the file, and then pauses for at most 100 ms. If it
- * has found no lines, it sleeps until a line is added. When the process is gone, it writes the
+ * the lines that are in the rings (ring.h) to the file, and then pauses for at most 100 ms or, if
+ * it has found no lines, sleeps until a line is added. When the process is gone, it writes the
  * remaining lines and ends.
  *
  *     qmpi-helper write-log FILE
@@ -72,8 +72,8 @@ static bool announce(void)
     return true;
 }
 
-/* Limits the time that this program outlives the process, in case the process has overwritten the
- * shared memory or a file system does not respond. */
+/* Waits until the process is gone, and makes write_lines end. Limits the time for this, in case the
+ * process has overwritten the shared memory or a file system does not respond. */
 static void *wait_for_end(void *data)
 {
     struct pollfd gone = {.fd = PROCESS, .events = POLLIN};

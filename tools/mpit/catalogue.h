@@ -29,11 +29,11 @@ struct catalogue {
 
 /*
  * Reads all variables and categories. MPI_T must be initialized. Variables in `watch` are read by
- * its handles, which count from their start. Variables bound to communicators are read for
- * MPI_COMM_WORLD if `has_world` is true. If variables of the library have disappeared (see
- * variable.h), its control variables have the values in `early`, and its performance variables are
- * read only if `patterns`, which the user has given, contain their full names. The caller frees the
- * result with catalogue_free.
+ * its handles, which count from their start; `watch` may be NULL. Variables bound to communicators
+ * are read for MPI_COMM_WORLD if `has_world` is true. If variables of the library have disappeared
+ * (see variable.h), its control variables have the values in `early`, and its performance variables
+ * are read only if `patterns`, which the user has given, contain their full names. The caller frees
+ * the result with catalogue_free.
  */
 struct catalogue *catalogue_read(int tool_id, const struct samples_watch *watch,
                                  const struct variable_early *early, const char *patterns,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The work of one layer of mpit. Before MPI is initialized, it makes settings. When MPI has been
- * initialized, it prints the list or starts handles. Before MPI is finalized, it prints the list or
- * takes a last sample.
+ * The work of one layer of mpit. Before MPI is initialized, the layer makes the settings. When MPI
+ * has been initialized, it prints the list (at=init), and starts the handles of variables. Before
+ * MPI is finalized, it takes a last sample, and prints the list (at=finalize).
  */
 #ifndef QMPI_TOOL_MPIT_LIFECYCLE_H
 #define QMPI_TOOL_MPIT_LIFECYCLE_H
@@ -21,12 +21,16 @@ struct mpit_layer {
     bool json;
     const char *output;                 /* a pattern, NULL for stderr, or "-" for stdout */
     const char *patterns, *globs, *csv; /* the options show=, pvars= and csv=, or NULL */
-    pthread_mutex_t lock;               /* protects the following members except `sessions` */
-    bool begun;                         /* MPI_T is initialized, and settings are made */
+    /* Held while the following members change, except `sessions`, which is atomic, and `samples`,
+     * which has a lock of its own. */
+    pthread_mutex_t lock;
+    bool begun;          /* MPI_T is initialized, and settings are made */
     bool running, ended; /* MPI is initialized and not finalized; lifecycle_end was called */
     bool has_world;
-    int sessions;                 /* number of open sessions */
-    int rank, ranks;              /* `ranks` is 2 if there may be several without MPI_COMM_WORLD */
+    int sessions; /* number of open sessions */
+    /* Without MPI_COMM_WORLD, `ranks` is 2 if a launcher has started this process, because there
+     * may be others, and 1 otherwise. */
+    int rank, ranks;
     struct variable_early early;  /* the library's control variables before MPI is initialized */
     struct samples_watch started; /* variables that must be started */
     struct samples samples;
@@ -34,7 +38,8 @@ struct mpit_layer {
 
 /*
  * Called before MPI is initialized. Initializes MPI_T through the layers below. All layers that
- * publish on demand then do so, including those above this one. Then makes the settings.
+ * publish on demand then do so, including those above this one. Then makes the settings, and
+ * reads the library's control variables. Further calls have no effect.
  */
 void lifecycle_begin(struct mpit_layer *layer);
 
@@ -42,10 +47,11 @@ void lifecycle_begin(struct mpit_layer *layer);
  * MPI_COMM_WORLD exists. */
 void lifecycle_run(struct mpit_layer *layer, bool has_world);
 
-/* Called by MPI_Pcontrol(2). */
+/* Takes a sample if csv= is given. Called by MPI_Pcontrol(2). */
 void lifecycle_sample(struct mpit_layer *layer);
 
-/* Called before MPI is finalized. */
+/* Called before MPI is finalized; further calls have no effect. Takes the last sample, prints
+ * the list with at=finalize, and finalizes MPI_T through the layers below. */
 void lifecycle_end(struct mpit_layer *layer);
 
 /*

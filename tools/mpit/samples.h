@@ -75,7 +75,7 @@ struct samples {
     int tool_id, rank;
     char *file, *path;         /* name as given, and absolute path */
     struct qmpi_output output; /* the file that `stream` writes */
-    FILE *stream;              /* NULL if there is no output, or no more output */
+    FILE *stream;              /* NULL if the file could not be opened or written */
     int number;                /* of the next sample */
     uint64_t begin;            /* the ticks of the clock in samples_begin */
     struct samples_watch watch;

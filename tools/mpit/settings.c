@@ -43,6 +43,7 @@ static char *list_items(int tool_id, MPI_T_enum enumtype, const char *text, size
     return all;
 }
 
+/* The functions from here to set_variable return NULL, or a message that the caller frees. */
 static char *read_item(int tool_id, const struct variable *variable, const char *text,
                        size_t length, int i)
 {

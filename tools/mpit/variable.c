@@ -77,7 +77,7 @@ static const struct variable_type types[] = {
     TYPE(MPI_UINT32_T, UNSIGNED, uint32_t),
     TYPE(MPI_INT64_T, SIGNED, int64_t),
     TYPE(MPI_UINT64_T, UNSIGNED, uint64_t),
-    TYPE(MPI_C_BOOL, UNSIGNED, bool), /* exists only in Open MPI */
+    TYPE(MPI_C_BOOL, UNSIGNED, bool), /* only Open MPI has such variables */
 };
 
 const struct variable_type *variable_type_of(MPI_Datatype datatype)
@@ -275,7 +275,7 @@ const char *variable_binding_name(int binding)
 
 /* ---- Variables that cannot be read ----------------------------------------------------------- */
 
-/* PMPI_T_X access only the variables of the library, bypassing all layers. */
+/* The functions PMPI_T_… access only the variables of the library, bypassing all layers. */
 
 static bool is_chosen(int index, const char *patterns)
 {

@@ -22,7 +22,7 @@ struct variable_type {
 struct variable {
     int index;
     char *name, *description;
-    const struct variable_type *type; /* NULL if it is not a type of MPI_T */
+    const struct variable_type *type; /* NULL if the datatype is not one of MPI_T's */
     MPI_T_enum enumtype;
     char *label; /* the name of the value in the enumeration, or NULL */
     int verbosity, bind;
@@ -55,8 +55,8 @@ long long variable_signed(const struct variable_type *type, const void *array, i
 unsigned long long variable_unsigned(const struct variable_type *type, const void *array, int i);
 double variable_double(const void *array, int i);
 
-/* Writes element `i` as text that variable_parse_element reads. Both must be called between
- * qmpi_value_begin_numbers and qmpi_value_end_numbers. */
+/* Writes element `i`: a number as variable_parse_element reads it, or a character of a string. Both
+ * functions must be called between qmpi_value_begin_numbers and qmpi_value_end_numbers. */
 void variable_print_element(FILE *stream, const struct variable_type *type, const void *array,
                             int i);
 

@@ -20,8 +20,9 @@ static const char *const prefixes[] = {
     "PSM3_",  "HFI_",       "HCOLL_",    "SHARP_",    "NCCL_",     "OMP_",   "GOMP_",
     "KMP_",   "MKL_",       "OPENBLAS_", "BLIS_",     NULL};
 
-/* Variables of batch systems that tell how the ranks are distributed, and which devices a process
- * may use. Batch systems set many more variables, which differ from rank to rank. */
+/* Variables of batch systems that describe the job and how its ranks are distributed, and variables
+ * that tell which devices a process may use. Other variables of batch systems are left out, because
+ * many of them differ from rank to rank. */
 static const char *const names[] = {"SLURM_JOB_NAME",
                                     "SLURM_JOB_PARTITION",
                                     "SLURM_JOB_NODELIST",
@@ -88,8 +89,8 @@ static bool contains_any(const char *name, const char *const *words)
     return false;
 }
 
-/* Returns whether a variable is reported. Values that contain an address of a service (tcp://…) are
- * not, because they may contain a password. */
+/* Returns whether a variable is reported. A variable whose value contains an address of a service
+ * (tcp://…) is not, because the address may contain a password. */
 static bool is_meant(const char *name, const char *value)
 {
     return (begins_with_any(name, prefixes) || is_any(name, names)) &&

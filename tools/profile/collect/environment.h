@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 struct environment {
-    struct profile_variable *variables; /* by name */
+    struct profile_variable *variables; /* sorted by name */
     size_t count;
 };
 

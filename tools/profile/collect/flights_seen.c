@@ -20,9 +20,9 @@ static bool see_begin(const struct flight *flight, uint64_t now, uint64_t *since
     return true;
 }
 
-/* Finds a handle that is an argument of a call, or 0 if the call has no such argument. The record
- * of the call may no longer be in use. Therefore, it is copied safely, and the description of the
- * function is a separate argument. Returns false if the argument cannot be read. */
+/* Finds a handle that is an argument of a call, or 0 if the call has no such argument. The call
+ * may have ended. Therefore, the handle is copied safely, and `function` is used instead of
+ * call->function, which may be invalid. Returns false if the argument cannot be read. */
 static bool see_handle(const QMPIX_Call *call, int argument, const QMPIX_Function *function,
                        uint64_t *handle)
 {
@@ -49,7 +49,7 @@ static bool see_int(const QMPIX_Call *call, int argument, const QMPIX_Function *
 }
 
 /* Adds the message that a blocking call sends or receives. `arguments` are the indices of its rank
- * and its tag; a negative index means that there is no such message. */
+ * and its tag; if that of the rank is negative, there is no such message. */
 static bool see_message(struct flight_seen *seen, const QMPIX_Call *call,
                         const QMPIX_Function *function, bool sending, const int arguments[2])
 {
@@ -103,9 +103,7 @@ static void see_requests(struct flight_seen *seen)
                                                 .comm = held[i].comm};
 }
 
-/* Reads the record of a call, which may no longer be in use. Returns false if the record cannot be
- * valid.
- */
+/* Reads the record of a call, which may have ended. Returns false if the record is not valid. */
 static bool see_record(struct flight_seen *seen, const QMPIX_Call *record)
 {
     QMPIX_Call call;

@@ -45,7 +45,7 @@ struct flights_seen {
 bool flights_see(struct flights_seen *seen, int tool_id);
 
 /* Drops the calls that have ended since they were listed, because they may have been counted since.
- * Returns whether all of them are still in progress. */
+ * Returns whether all calls in the list are still in progress. */
 bool flights_see_again(struct flights_seen *seen);
 
 /* Finds what a call in progress has cost so far. Returns false if the call was counted already. */

@@ -18,7 +18,7 @@
 /* The facts about all ranks that the first one prints at the end. */
 struct notice {
     unsigned long long on;        /* the number of ranks on which the layer has been switched on */
-    unsigned long long lost;      /* the least number of ranks whose data is missing */
+    unsigned long long lost;      /* a lower bound of the number of ranks whose data is missing */
     unsigned long long unmatched; /* the number of ends of regions that were not open */
     int unmatched_rank;           /* the lowest rank with such an end */
     char unmatched_name[128];     /* the region of the first such end on this rank */
