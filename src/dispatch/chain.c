@@ -18,9 +18,9 @@
 
 /* Data that calls read while startup/startup.c builds the stack or startup/switch.c switches a
  * layer; both change the data under a lock. Each pointer is stored with release order, after the
- * nodes to which it leads are complete, and loaded with acquire order. Assembly code loads the
- * topmost nodes with relaxed order, but only after it has loaded the head or a slot (see
- * set_slot). */
+ * nodes to which it leads are complete. Calls may load the heads and the topmost nodes with relaxed
+ * order: see qmpi_chain_activate and activate_rows in startup/switch.c, which call
+ * qmpi_barrier_publish. */
 qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT];
 _Atomic(const struct qmpi_node_trampoline *) qmpi_node_trampolines[QMPI_FUNCTION_COUNT];
 qmpi_node_pointer qmpi_topmost_qmpi_nodes[QMPI_FUNCTION_COUNT];
@@ -35,9 +35,9 @@ QMPI_LOCK(switch_lock); /* see qmpi_chain_hold */
 
 /* Rows of nodes. A pointer to a row is stored with release order, after the row is complete, and
  * before the layer above the row is initialized. The elements are stored with release order when
- * layers are switched, after the new nodes are complete, and loaded with acquire order. The pointer
- * to the row may be loaded without order: the address of the element depends on it, which orders
- * the two loads as acquire would. */
+ * layers are switched, after the new nodes are complete and qmpi_barrier_publish has been called.
+ * Calls load the pointer to the row, the element and the node in relaxed order: the address of each
+ * depends on the one before, which orders the loads as acquire would. */
 static QMPI_Context terminator_row[QMPI_FUNCTION_COUNT];
 const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2];
 QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT];
@@ -432,16 +432,17 @@ static QMPI_Context find_topmost_qmpi_node(QMPI_Context node)
     return node->next ? node : NULL;
 }
 
-/* Sets the topmost QMPI node before the head, because the next call through the new head reads
- * it. */
+void qmpi_chain_set_topmost(int number, QMPI_Context head)
+{
+    store_node(&qmpi_topmost_qmpi_nodes[number], find_topmost_qmpi_node(head));
+}
+
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node)
 {
-    if (tool_id) {
+    if (tool_id)
         __atomic_store_n(&below_rows[tool_id][number], node, __ATOMIC_RELEASE);
-        return;
-    }
-    store_node(&qmpi_topmost_qmpi_nodes[number], find_topmost_qmpi_node(node));
-    set_head(number, node);
+    else
+        set_head(number, node);
 }
 
 /* Stored with release order when all slots lead to the chains; a thread that loads it with acquire

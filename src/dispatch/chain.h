@@ -85,12 +85,20 @@ QMPI_Context qmpi_chain_rest(int tool_id, int number);
  * a node above it that checks the layer. Called like qmpi_chain_insert. */
 QMPI_Context qmpi_chain_join(int tool_id, int number, QMPI_Context rest);
 
+/*
+ * To change the chain of a function, call, in this order: qmpi_chain_set_topmost with the new first
+ * node; qmpi_barrier_publish; qmpi_chain_set_next for each layer; qmpi_barrier_publish; and
+ * qmpi_chain_set_target. Other threads may call the function at any time.
+ */
+
+/* Sets the topmost QMPI node of the function to that of the chain that begins with `head`. */
+void qmpi_chain_set_topmost(int number, QMPI_Context head);
+
 /* Sets the next node below the layer; tool_id 0 sets the first node of the chain. The entry point
  * of the function still leads to its old target afterwards. */
 void qmpi_chain_set_next(int tool_id, int number, QMPI_Context node);
 
-/* Makes the entry point of the function lead to the first node of the chain. Between
- * qmpi_chain_set_next and this, qmpi_barrier_publish must be called. */
+/* Makes the entry point of the function lead to the first node of the chain. */
 void qmpi_chain_set_target(int number);
 
 /* Returns the target of MPI_X in the current chains. */

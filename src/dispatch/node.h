@@ -64,7 +64,12 @@ extern qmpi_function *qmpi_pmpi_targets[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 /* A context that other threads may read while a layer is switched. */
 typedef _Atomic(QMPI_Context) qmpi_node_pointer;
 
-/* The first node of the chain of each function. */
+/*
+ * The first node of the chain of each function. Calls may load it with relaxed order. What they
+ * load through the pointer is as new as the pointer, because its address depends on it. Other data,
+ * such as those of the tool, are as new as well if they were stored before a call of
+ * qmpi_barrier_publish that precedes the store of the pointer.
+ */
 extern qmpi_node_pointer qmpi_heads[QMPI_FUNCTION_COUNT] QMPI_HIDDEN;
 
 /*
@@ -107,10 +112,27 @@ static inline struct qmpi_node *qmpi_node_of(QMPI_Context context)
     return (struct qmpi_node *)(uintptr_t)context;
 }
 
+/*
+ * Loads a pointer to a node as calls do, with relaxed order: see qmpi_heads. An atomic load may
+ * take an instruction more (with GCC 12), for the address. A plain load of a pointer is atomic,
+ * too, and the empty assembly code prevents the compiler from loading it twice. ThreadSanitizer
+ * knows neither the order that follows from addresses nor qmpi_barrier_publish.
+ */
+static inline QMPI_Context qmpi_node_load(const QMPI_Context *place)
+{
+#ifdef __SANITIZE_THREAD__
+    return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+#else
+    QMPI_Context node = *place;
+    __asm__("" : "+r"(node));
+    return node;
+#endif
+}
+
 /* Returns the node to which the pointer at `place` leads. */
 static inline const struct qmpi_node *qmpi_node_at(const qmpi_node_pointer *place)
 {
-    return (const struct qmpi_node *)__atomic_load_n((const QMPI_Context *)place, __ATOMIC_ACQUIRE);
+    return (const struct qmpi_node *)qmpi_node_load((const QMPI_Context *)place);
 }
 
 /*
@@ -124,7 +146,7 @@ extern const QMPI_Context *qmpi_node_rows[QMPI_LAYERS_MAX + 2] QMPI_HIDDEN;
 /* Reads qmpi_node_rows. `tool_id` may be any number that a tool may pass. */
 static inline QMPI_Context qmpi_node_of_layer(int tool_id, int number)
 {
-    return __atomic_load_n(&qmpi_node_rows[(unsigned char)tool_id][number], __ATOMIC_ACQUIRE);
+    return qmpi_node_load(&qmpi_node_rows[(unsigned char)tool_id][number]);
 }
 
 /*
@@ -138,7 +160,7 @@ extern QMPI_Context qmpi_fixed_rows[QMPI_FIXED_ROWS][QMPI_FUNCTION_COUNT] QMPI_H
 /* Returns the node of the layer with `depth` layers below it. */
 static inline QMPI_Context qmpi_node_at_depth(int depth, int number)
 {
-    return __atomic_load_n(&qmpi_fixed_rows[depth][number], __ATOMIC_ACQUIRE);
+    return qmpi_node_load(&qmpi_fixed_rows[depth][number]);
 }
 
 /*

@@ -131,11 +131,17 @@ static void prepare_change(void *data)
     building->is_ready = unprotect_relocations(building->rows, building->lowest);
 }
 
-/* Activates the new nodes. The pointers that are loaded with acquire are changed first, and after a
- * barrier those through which code jumps without requesting an order: those of the entry points and
- * the references of PMPI tools. */
+/* Activates the new nodes. Calls load most pointers with relaxed order. A barrier therefore
+ * precedes the pointers to nodes, so that calls of a layer find the data that its tool has stored,
+ * and another one precedes the pointers through which code jumps: those of the entry points and the
+ * references of PMPI tools. */
 static void activate_rows(next_row *rows, int lowest)
 {
+    for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
+        if (rows[0][number])
+            qmpi_chain_set_topmost(number, rows[0][number]);
+    }
+    qmpi_barrier_publish();
     for (int above = lowest - 1; above >= 0; above--) {
         for (int number = 0; number < QMPI_FUNCTION_COUNT; number++) {
             if (rows[above][number])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A barrier between storing data and storing the pointer that publishes it. It is needed for
- * pointers that are loaded by code that cannot request an order: the linker's code through which
- * libraries call functions of others (PLT), and the entry points, which are to cost one jump.
+ * pointers that are loaded by code that requests no order: the linker's code through which
+ * libraries call functions of others (PLT), the entry points, which are to cost one jump, and code
+ * on the way from one layer to the next, where acquire order would take another instruction.
  * Elsewhere, readers load the pointer with acquire order, and need no barrier.
  */
 #ifndef QMPI_UTIL_BARRIER_H
