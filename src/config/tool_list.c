@@ -272,7 +272,7 @@ char *qmpi_tool_entry_add_option(struct qmpi_tool_entry *entry, char *key, char 
         if (number >= 0 && entry->reserved[number] && !qmpi_tool_reserved_is_condition(reserved))
             problem = given_twice(key);
         else if (number >= 0 && entry->reserved[number] &&
-                 strlen(entry->reserved[number]) > CONDITION_MAX)
+                 strlen(entry->reserved[number]) + strlen(value) > CONDITION_MAX)
             problem = qmpi_message("the option '%s' is given too often\n"
                                    "hint: give fewer and shorter values, at most %d bytes in all",
                                    key, CONDITION_MAX);

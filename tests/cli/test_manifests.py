@@ -196,8 +196,6 @@ def test_a_conflict_may_depend_on_the_order(position, stacks, tool):
 
 
 def test_a_conflict_that_is_forced_is_no_warning(tool):
-    if "unknown option" in qmpi("check", "-t", "count,@force=yes").stderr:
-        pytest.skip("this qmpi has no option @force")
     foe, other = tool("foe", conflicts=[{"tool": "other"}]), tool("other")
     for stack in ((f"{foe},@force=yes", other), (foe, f"{other},@force=yes")):
         assert warnings(*stack) == []
@@ -265,8 +263,6 @@ def test_one_process_of_a_job_warns(tool):
 
 
 def test_a_tool_that_communicates_is_refused_if_it_is_on_some_ranks_only(tool):
-    if "unknown option" in qmpi("check", "-t", "count,@ranks=0").stderr:
-        pytest.skip("this qmpi has no option @ranks")
     talks, some = tool("talks", communicates=True), tool("some", communicates=["sync=yes"])
     for entry in (f"{talks},@ranks=0", f"{some},sync=yes,@ranks=0", f"{talks},@nodes=n1"):
         result = qmpi("run", "-t", f"count:{entry}", "--", "echo", "ran")

@@ -8,7 +8,7 @@ expect.
   line stands for any lines, and within a line for any text; numbers only need to be numbers.
 """
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass
@@ -18,11 +18,6 @@ class Step:
     name: str = ""
     output: str | None = None
     line: int = 0
-
-
-@dataclass
-class Document:
-    steps: list[Step] = field(default_factory=list)
 
 
 def read(path):

@@ -202,12 +202,6 @@ def copy_tool(name, folder, file_name=None):
     return shutil.copy(tool(name), folder / (file_name or f"{name}.so"))
 
 
-def library_path():
-    """Returns the variable with which copies of tools find libqmpi. The run path in a tool leads to
-    libqmpi only from its original folder."""
-    return {"LD_LIBRARY_PATH": str(LIBQMPI.parent)}
-
-
 def test_a_tool_is_found_by_name_in_the_tool_path(tmp_path):
     copy_tool("alpha", tmp_path / "one")
     copy_tool("beta", tmp_path / "two")

@@ -8,6 +8,7 @@
 
 #include "tools/trace/file/clock_line.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static struct trace_clock_line make_line(const struct trace_process *process)
@@ -65,7 +66,7 @@ static void time_never_decreases(void **unused)
     for (uint64_t seed = 1; seed <= 20000; seed++) {
         uint64_t state = seed;
         struct trace_clock_point points[4];
-        const double ticks[] = {0.4, 1, 0, -1, 1e300, 1e-300, 0.0 / 1e9, 12.5};
+        const double ticks[] = {0.4, 1, 0, -1, 1e300, 1e-300, NAN, 12.5};
         struct trace_process process = {.points = points,
                                         .point_count = random_under(&state, 5),
                                         .tick = ticks[random_under(&state, 8)],

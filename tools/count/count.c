@@ -654,6 +654,8 @@ static void init_count_layer(int tool_id)
     tool_world_sessions_make(&layer->sessions);
     if (!tool_option_file(tool_id, "output", &layer->pattern) ||
         tool_option_file_is_taken(tool_id, "output", layer->pattern)) {
+        free(layer->calls);
+        free(layer->summary);
         free(layer);
         return;
     }

@@ -371,8 +371,11 @@ static bool register_jobs_observer(struct layer *layer)
                                      .data = layer,
                                      .functions = functions,
                                      .function_count = SPECIALS};
-    if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS)
+    if (QMPIX_Register_tool_observer(layer->tool_id, &observer) != MPI_SUCCESS) {
+        QMPIX_Tool_fail(layer->tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
+                                        "jobs.so that is part of this qmpi");
         return false;
+    }
     /* The layer sees these calls even while it is off, because gather_nodes is collective. */
     QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_T);
     QMPIX_Tool_keep_function(layer->tool_id, MPI_INIT_THREAD_T);
