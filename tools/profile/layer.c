@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 struct layer *layer_list;
-static pid_t owner; /* the process that MPI runs in */
+static pid_t owner; /* the process that made the layers */
 
 void layer_add(struct layer *layer)
 {
@@ -40,7 +40,7 @@ bool layer_lock(struct layer *layer, bool crashed)
     const struct timespec pause = {0, 1000000};
     if (!crashed)
         return !pthread_mutex_lock(&layer->lock);
-    /* In the copy of a crashed process, a lock that is held is never released. */
+    /* In the child, no other thread runs, so a lock that is held is never released. */
     for (int tries = 0; tries < 10; tries++) {
         if (!pthread_mutex_trylock(&layer->lock))
             return true;

@@ -28,7 +28,7 @@ struct layer_options {
     profile_html_writer *write_page; /* NULL unless the format is HTML */
     int top;                         /* the maximum number of rows in each table; 0: all rows */
     int depth;                       /* the maximum number of frames of a call site */
-    bool python;         /* Lines of Python are found; `depth` then includes one for them. */
+    bool python;         /* Lines of Python are found; `depth` then includes a frame for a line. */
     bool sync;           /* A barrier precedes blocking collectives. */
     bool every_rank;     /* Lists by rank contain every rank, not only outliers. */
     uint64_t checkpoint; /* the interval in nanoseconds; 0: no checkpoints */
@@ -122,7 +122,7 @@ struct layer_regions {
     /* The ticks of application time during which profiling was on. The period that began at
      * `on_since` is added when it ends. */
     uint64_t on_time;
-    uint64_t on_since; /* 0: profiling is off, or application time has not begun */
+    uint64_t on_since; /* 0: profiling is off, or it is not application time */
     /* The same for the ticks of application time during which profiling was off. */
     uint64_t off_time, off_since;
     struct windows_scale scale;
@@ -177,7 +177,7 @@ struct layer {
     atomic_int snapshots; /* how many files MPI_Pcontrol(2) has begun */
     struct tool_world_sessions sessions;
     /* This protects `comms`, `files` and `regions` against concurrent changes; `receives` needs no
-     * lock. Calls on known communicators and files find them without taking it. */
+     * lock. Calls on known communicators and files find these without the lock. */
     pthread_mutex_t lock;
     struct layer_comms comms;
     struct layer_files files;
@@ -203,9 +203,10 @@ bool layer_is_on_for(const struct layer *layer, int number);
  * report nothing. */
 bool layers_are_of_process(void);
 
-/* Takes the lock of the layer, and returns whether it was taken. If `crashed`, the function gives
- * up after about 10 ms and returns false, because the lock may be held by the thread that a signal
- * interrupted. Pass the result to layer_unlock. */
+/* Takes the lock of the layer, and returns whether it was taken. `crashed` means that this process
+ * is the child that saves the data after a fatal signal (collect/save.c). The function then gives
+ * up after about 10 ms and returns false, because the lock may have been held when the process
+ * forked. Pass the result to layer_unlock. */
 bool layer_lock(struct layer *layer, bool crashed);
 void layer_unlock(struct layer *layer, bool locked);
 

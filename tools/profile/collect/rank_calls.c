@@ -590,8 +590,8 @@ static void combine_reloaded_sites(struct profile_result *result)
     result->callsite_count = saved;
 }
 
-/* Call sites without calls are left out. Such a site was added when its first call began, which is
- * not counted yet. */
+/* Call sites without calls are left out. Such a site was added when its first call began, but that
+ * call is neither counted nor listed as in progress. */
 bool rank_build_callsites(const struct rank_build *build)
 {
     struct profile_result *result = build->result;

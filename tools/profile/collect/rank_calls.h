@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parts of the result of this process that consist of calls: functions, regions and call sites,
- * summed up over its threads. It also has the helpers that rank_result.c shares.
+ * The parts of the result of this process that consist of calls, summed up over its threads:
+ * functions, regions and call sites, the time between calls, and the calls in progress. The header
+ * also declares the helpers that rank_result.c shares.
  */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_RANK_CALLS_H
 #define QMPI_TOOL_PROFILE_COLLECT_RANK_CALLS_H
@@ -31,8 +32,9 @@ bool rank_calls_copy_frames(struct profile_frame *frames, int *count, const uint
                             size_t depth);
 
 /* These return the time in MPI, in ticks: rank_mpi_ticks that of calls that have ended, and
- * rank_flight_mpi_ticks that of calls in progress up to now. Calls within other calls add nothing,
- * because the outer calls include their time. */
+ * rank_flight_mpi_ticks that of calls in progress, up to the moment at which they were listed.
+ * Calls within other calls add nothing, because the outer calls include their time, nor do calls
+ * outside application time. */
 uint64_t rank_mpi_ticks(const struct layer *layer);
 uint64_t rank_flight_mpi_ticks(const struct rank_build *build);
 
@@ -40,7 +42,8 @@ uint64_t rank_flight_mpi_ticks(const struct rank_build *build);
  * is the sum of their times in MPI. */
 double rank_useful(int threads, double time, double mpi);
 
-/* Returns the number of threads that called MPI, but at least 1. */
+/* Returns the number of threads that called MPI, but at least 1. A thread that continues the tables
+ * of a thread that has ended (threads.h) is not counted again. */
 int rank_thread_count(const struct layer *layer);
 
 /* Returns the name of this machine, which the caller frees, or NULL if memory is exhausted. */
@@ -52,7 +55,8 @@ bool rank_build_functions(const struct rank_build *build);
 bool rank_build_regions(const struct rank_build *build);
 bool rank_build_callsites(const struct rank_build *build);
 
-/* Makes the list of the time outside MPI between calls (rank_outside.c). */
+/* Makes the list of the time outside MPI between calls (rank_outside.c). Returns false if memory is
+ * exhausted. */
 bool rank_build_outside(const struct rank_build *build);
 
 /* Makes the list of the calls in progress (rank_flights.c): where each was made, and for what it

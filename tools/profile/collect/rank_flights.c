@@ -41,7 +41,8 @@ static int find_run(const int *ranks, int count, int first)
     return end - first;
 }
 
-/* Writes as many ranks as one range can name, and returns their number. */
+/* Writes as many ranks, from the index `first` on, as one range can name. Returns their number. Two
+ * ranks form a range only if they are neighbours. */
 static int print_range(FILE *stream, const int *ranks, int count, int first)
 {
     const int run = find_run(ranks, count, first);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See rank_calls.h: the time outside MPI between two calls, summed up over the threads of this
- * process. Threads have separate call sites for each set of open regions, and for calls within
- * other calls. These are combined here.
+ * process. For one place in the program, a thread has separate call sites for each set of open
+ * regions, and for calls within other calls. This file combines the times of such call sites.
  */
 #define _GNU_SOURCE
 #include "tools/profile/collect/rank_calls.h"
@@ -74,7 +74,7 @@ static void add_sites(struct outside_sums *sums, const struct thread_profile *th
     }
 }
 
-/* Returns the outermost call of a thread that is in progress, or NULL. */
+/* Returns the outermost call in progress of a thread, or NULL if none was listed. */
 static const struct flight_seen *find_flight(const struct flights_seen *flights,
                                              const struct thread_profile *thread)
 {
@@ -85,7 +85,8 @@ static const struct flight_seen *find_flight(const struct flights_seen *flights,
     return NULL;
 }
 
-/* Adds the time since the last call of a thread: until its call in progress, or until now. */
+/* Adds the time since the last call of a thread: until its call in progress began or, if there is
+ * none, until the calls in progress were listed. */
 static void add_rest(struct outside_sums *sums, const struct thread_profile *thread)
 {
     const struct flights_seen *flights = sums->build->flights;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See rank_result.h. rank_calls.c makes the parts of the result that consist of calls. */
+/* See rank_result.h. rank_calls.c, rank_flights.c and rank_outside.c make the parts of the result
+ * that consist of calls. */
 #define _GNU_SOURCE
 #include "tools/profile/collect/rank_result.h"
 
@@ -86,7 +87,7 @@ static bool build_communicators(const struct rank_build *build)
     good = result->communicators != NULL;
     for (const struct layer_comm_sum *its; good && (its = table_next(&sums, &place));) {
         if (!its->stats.calls)
-            continue; /* The communicator was seen only while profiling was off. */
+            continue; /* No call on the communicator was counted. */
         struct profile_communicator *comm = &result->communicators[result->communicator_count++];
         *comm = (struct profile_communicator){.size = its->comm.size,
                                               .first = its->comm.first,
@@ -343,8 +344,8 @@ static struct profile_result *build_result(const struct layer *layer, const char
 }
 
 /* A call that ends meanwhile may be counted both as ended and as in progress. In this case the
- * result is made again, without the call in the list of calls in progress. All times end at one
- * moment. */
+ * result is made again, without the call in the list of calls in progress. All times that still go
+ * on count up to flights.moment. */
 struct profile_result *rank_result_make(struct layer *layer, const char *termination, bool crashed)
 {
     struct profile_result *result = NULL;

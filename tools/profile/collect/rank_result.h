@@ -8,11 +8,11 @@
 
 /*
  * Makes the result. Any thread may call this at any time; it makes no MPI call. Calls that end
- * meanwhile may be in some of the figures and not in others. Calls in progress are in all of the
- * figures and are listed, unless `termination` is NULL, which means that MPI ends. The result gets
- * a copy of `termination`. If `crashed`, the function waits only a short time for the layer's lock
- * (see layer_lock). The caller frees the result with profile_result_free. Returns NULL if memory
- * is exhausted.
+ * meanwhile may be in some of the figures and not in others. The result gets a copy of
+ * `termination` (see struct profile_result), which is NULL when MPI ends. Unless it is NULL, calls
+ * in progress are listed, and are counted with their time so far. If `crashed`, the function waits
+ * only a short time for the layer's lock (see layer_lock). The caller frees the result with
+ * profile_result_free. Returns NULL if memory is exhausted.
  */
 struct profile_result *rank_result_make(struct layer *layer, const char *termination, bool crashed);
 

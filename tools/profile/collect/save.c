@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See save.h. The functions that write a result are not safe in a signal handler. After a fatal
- * signal, a child therefore writes the result. It is a copy of the process at that moment, made by
- * _Fork or, if glibc has no _Fork, by the bare system call, so that the process itself waits for no
+ * signal, a child therefore writes the result. The child is a copy of the process, made by _Fork
+ * or, if glibc has no _Fork, by the bare system call, so that the process itself waits for no
  * lock. If the child finds the lock of the memory allocator held, or the heap corrupt, it is killed
  * after a while. The process then prints a message, and ends all the same.
  */
@@ -62,8 +62,8 @@ static char *process_pattern(const struct layer *layer)
     return with_suffix;
 }
 
-/* Names the file of a process. A program may change its working directory, but its files stay in
- * the directory that was current in `init`. `part` distinguishes the files of MPI_Pcontrol(2), and
+/* Names the file of a process. The program may change its working directory, but the file is in the
+ * directory that was current in `init`. `part` distinguishes the files of MPI_Pcontrol(2), and
  * is NULL for other files. Returns false if the pattern is invalid or memory is exhausted. */
 static bool name_process_file(const struct layer *layer, const char *part,
                               struct tool_output *output)
@@ -81,9 +81,9 @@ static bool name_process_file(const struct layer *layer, const char *part,
     return good;
 }
 
-/* Returns the file for checkpoints and for the end of the process, which may be written several
- * times, or NULL if it has no name. Until MPI tells the rank, the rank that the launcher tells is
- * used. If the two ranks differ, a new name is made. */
+/* Returns the file in which checkpoints and then the data at the end of the process replace each
+ * other, or NULL if it cannot be named. Until MPI tells the rank, the name has the rank that the
+ * launcher tells. If the two ranks differ, a new name is made. */
 static struct tool_output *process_file(struct layer *layer)
 {
     struct tool_output *output = &layer->process_output;
@@ -444,7 +444,7 @@ static void *run_checkpoints(void *data)
     struct layer *layer = data;
     struct timespec when;
     struct qmpi_arithmetic ignored;
-    /* This thread has inherited the floating-point settings of the program. */
+    /* The thread sets its own floating-point settings, because it has inherited the program's. */
     qmpi_arithmetic_begin(&ignored);
     clock_gettime(CLOCK_MONOTONIC, &when);
     add_interval(&when, layer->options.checkpoint);

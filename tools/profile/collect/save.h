@@ -3,8 +3,8 @@
  * This writes results. The result of all ranks has the format that the options select. The result
  * of one process goes to a separate JSON file for `qmpi report`. It is written when the process
  * ends and its data is not in the result of all ranks, at checkpoints, and when the program asks
- * for it. A process may end by exit, MPI_Abort, or a fatal signal that can be caught. If it ends in
- * any other way, only its last checkpoint remains.
+ * for it. The end of a process is noticed if it is an exit, MPI_Abort, or a fatal signal that can
+ * be caught. After any other end, only the last checkpoint remains.
  */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_SAVE_H
 #define QMPI_TOOL_PROFILE_COLLECT_SAVE_H
@@ -16,8 +16,9 @@ void save_job_result(struct layer *layer, struct profile_result *result);
 
 /* ---- The data of this process ---------------------------------------------------------------- */
 
-/* Writes the data of a process that ends, unless it was reported already or the layer was never on,
- * and prints the name of the file. Further calls do nothing. */
+/* Writes the data of a process that ends without MPI_Finalize, unless the data was reported already
+ * or the layer was never on, and prints the name of the file. `termination` tells how the process
+ * ends, such as "MPI_Abort". Further calls do nothing. */
 void save_last(struct layer *layer, const char *termination);
 
 /* Handles MPI_Pcontrol(2): writes the current data to a new file, and prints its name. */

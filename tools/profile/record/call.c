@@ -86,8 +86,8 @@ static struct thread_object_row *find_row(struct table *table, int number)
 }
 
 /* A communicator gets a number when it is first seen in a call that MPI has accepted. A failed
- * call, or one that returns no error code, may have been given any handle. A call of a signal
- * handler does not assign a number, because the thread that it interrupts may hold the lock. */
+ * call, or one that returns no error code, may have been given any handle. A call that interrupts
+ * work of the tool assigns no number, because the interrupted work may hold the lock. */
 static struct thread_object_row *find_comm(struct layer *layer, struct thread_profile *thread,
                                            const QMPIX_Call *call, MPI_Comm comm)
 {
@@ -141,7 +141,7 @@ find_known_comm(struct layer *layer, struct thread_profile *thread, const QMPIX_
     return find_comm(layer, thread, call, comm);
 }
 
-/* The times and the bytes of a call, and the first rows in which they are counted. */
+/* The times and the bytes of a call, and the rows of its site and its communicator. */
 struct call_figures {
     uint64_t time, wait, sent, received;
     struct thread_site *site;
@@ -166,8 +166,8 @@ static void add_to_place(struct thread_stats *stats, const struct call_figures *
     }
 }
 
-/* Returns the figures of the communicator or file that a call has freed, whose handle is no longer
- * valid. Returns NULL if the call has freed none. */
+/* Returns the figures of the communicator or file that a call frees. Its handle was forgotten when
+ * the call began. Returns NULL if the call frees none. */
 static struct thread_stats *find_freed_stats(struct thread_profile *thread, const QMPIX_Word *word)
 {
     const struct handle_leaving *leaving = handles_find_leaving(&thread->leavings, word);
@@ -222,7 +222,8 @@ static void post_receive(struct layer *layer, struct thread_profile *thread, con
 }
 
 /* Returns the site in which a returning call is counted. This may differ from the site that was
- * found when the call began, because regions may have been opened or closed meanwhile. */
+ * found when the call began, because meanwhile regions may have been opened or closed, or
+ * application time may have begun or ended. */
 static struct thread_site *site_of_call(struct layer *layer, struct thread_profile *thread,
                                         const QMPIX_Call *call, const struct flight *flight)
 {
@@ -384,7 +385,8 @@ void call_hide_early(struct layer *layer, const QMPIX_Word *word)
         flights_end(&thread->flights, word);
 }
 
-/* Adds the time outside MPI before a call that is counted early. */
+/* Adds the time outside MPI before a call that is counted early. Without a flight, call_add has
+ * counted the call in a site with CALL_APART, to which the time is added. */
 static void add_last_time(const struct layer *layer, struct thread_profile *thread,
                           const QMPIX_Call *call)
 {

@@ -48,7 +48,8 @@ static inline void call_add_to_site(struct thread_site *site, uint64_t time)
 void call_add(struct layer *layer, struct thread_profile *thread, const QMPIX_Call *call,
               const QMPIX_Word *word, const struct flight *flight, uint64_t time);
 
-/* Returns whether calls of a function are counted now. */
+/* Returns whether calls of a function are counted now. A layer that is off still observes the
+ * functions of traits_set_always_on, but does not count their calls. */
 static inline bool call_counts(const struct layer *layer, const struct traits *traits)
 {
     if (!regions_are_on(&layer->regions))

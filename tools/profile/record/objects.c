@@ -125,8 +125,8 @@ static int take_number(struct layer_comms *comms)
     return comms->unused[--comms->unused_count];
 }
 
-/* Returns whether a communicator has this number. A signal may have interrupted add_comm before it
- * stored the communicator. */
+/* Returns whether a communicator has this number. The element may be NULL if a fatal signal has
+ * interrupted add_comm. */
 static bool is_live(const struct layer_comms *comms, int number)
 {
     return comms->all[number] && comms->all[number]->live;
@@ -385,7 +385,7 @@ void objects_begin(struct layer *layer, MPI_Session session)
     if (old != MPI_GROUP_NULL)
         PMPI_Group_free(&old);
     if (session == MPI_SESSION_NULL)
-        /* The first call on MPI_COMM_WORLD may never return, and is then listed with it. */
+        /* Thus even a first call that never returns is listed with its communicator. */
         objects_meet_comm(layer, MPI_COMM_WORLD);
 }
 

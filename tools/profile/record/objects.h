@@ -20,13 +20,13 @@
 bool objects_make(struct layer *layer);
 
 /* Stores the rank of this process, and the group of all processes, by which ranks are translated.
- * Call this after MPI_Init (`session` is MPI_SESSION_NULL), or after the first session was opened.
- * objects_end releases what this acquires. */
+ * Call this after MPI_Init (`session` is MPI_SESSION_NULL), after the first session was opened, and
+ * in MPI_Finalize if a session outlives it. objects_end releases what this acquires. */
 void objects_begin(struct layer *layer, MPI_Session session);
 
-/* Releases MPI objects, in MPI_Finalize and at the end of the last session. With `reads_names`,
- * first reads the names of live communicators again, because calls of PMPI_Comm_set_name are not
- * seen. */
+/* Releases the group of all processes, in MPI_Finalize and at the end of the last session. With
+ * `reads_names`, first reads the names of live communicators again, because calls of
+ * PMPI_Comm_set_name are not seen. */
 void objects_end(struct layer *layer, bool reads_names);
 
 /* ---- Communicators --------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ void outside_find(struct thread_profile *thread, struct thread_site *site)
     site->place = place ? place : site->place;
 }
 
-/* Another thread that ends a call meanwhile sets the time itself. */
+/* Another thread that ends a call meanwhile may overwrite this with the end of that call. */
 void outside_restart(int tool_id)
 {
     for (struct thread_profile *thread = threads_first(tool_id); thread; thread = thread->next)

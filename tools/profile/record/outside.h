@@ -7,8 +7,9 @@
  * two elements that were used last, because the next call usually needs one of them. The thread's
  * outermost flight holds the site of the last call.
  *
- * Only calls that count as time in MPI are taken into account. Calls within other calls and calls
- * in signal handlers are ignored. While profiling is off, no time is counted.
+ * Only calls that count as time in MPI are taken into account. Calls within other calls are
+ * ignored, and so are calls of signal handlers that interrupt work of the tool. While profiling is
+ * off, no time is counted.
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_OUTSIDE_H
 #define QMPI_TOOL_PROFILE_RECORD_OUTSIDE_H
@@ -61,7 +62,8 @@ static inline void outside_add(struct thread_profile *thread, struct thread_site
     outside_end(thread, end);
 }
 
-/* Excludes the time until now, because profiling was off or the run had not begun. */
+/* Excludes the time until now in all threads, because profiling was off or application time had not
+ * begun. */
 void outside_restart(int tool_id);
 
 /* Calls `each` for every site `from` after which calls were made at `site`, with the time between

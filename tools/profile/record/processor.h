@@ -25,7 +25,7 @@ enum { PROCESSOR_LIST_MAX = 256 };
 /* Starts counting. Call this when MPI has been initialized. Further calls have no effect. */
 void processor_begin(void);
 
-/* Adds the figures of the calling thread, which is about to end. */
+/* Adds the waiting time of the calling thread, which is about to end, to that of ended threads. */
 void processor_end_thread(void);
 
 /* Stores the usage since processor_begin, including the time in which profiling is off. May be

@@ -12,9 +12,9 @@
  * search first asks whether the interpreter is ending, and finds no lines from then on.
  *
  * No public function returns frames without counting references. Therefore, the layout of frames is
- * defined here for CPython 3.11 and 3.12; versions 3.13 to 3.15 describe their own layout. Before a
- * layout is used, reads that cannot fault check that it leads to objects of the right types. Other
- * versions and free-threaded builds have other layouts, so that no lines are found there.
+ * defined here for CPython 3.11.1 to 3.12; versions 3.13 to 3.15 describe their own layout. Before
+ * a layout is used, reads that cannot fault check that it leads to objects of the right types. With
+ * other versions and free-threaded builds, no lines are found.
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_PYTHON_H
 #define QMPI_TOOL_PROFILE_RECORD_PYTHON_H

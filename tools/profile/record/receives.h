@@ -21,7 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The rows, in the tables of its thread, in which the posting call was counted. */
+/* What is known of a posting call, with the rows in which its thread has counted it. */
 struct receives_post {
     struct thread_site *site;       /* NULL: memory was exhausted */
     struct thread_object_row *comm; /* NULL: memory was exhausted, or there is no communicator */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See record.h. Calls are counted after they return, because only then are their arguments known to
- * be valid and their statuses set. Most calls are counted in record_after and end_message, without
- * a call of another function. All others take the general path, begin_call and finish_counted_call,
- * where `word` holds 1 if the call counts.
+ * be valid and their statuses set; control_before makes the exceptions. Most calls are counted in
+ * record_after and end_message by inline functions. All others take the general path, begin_call
+ * and finish_counted_call, where `word` holds a number other than 0 if the call counts.
  */
 #include "tools/profile/record/record.h"
 
@@ -22,14 +22,15 @@
 #include "util/util.h"
 
 /* ---- Functions that change what is counted ---------------------------------------------------
- * These are the functions that begin and end MPI, MPI_Abort, MPI_Pcontrol, and those that create,
- * free and name communicators and files (traits.h: is_controlled). They are handled even while
- * profiling is off, and while the layer is switched off.
+ * These are MPI_Abort, MPI_Pcontrol, the functions that begin and end MPI, those that create, free
+ * and name communicators, and those that open and close files (traits.h: is_controlled). They are
+ * handled even while profiling is off, and while the layer is switched off.
  */
 
 /* Remembers the handle that a call in progress is freeing (MPI_Comm_free, MPI_Comm_disconnect or
- * MPI_File_close). Callbacks of attributes may free other handles within such a call. `number` is
- * the number of the communicator or file. If it is negative, nothing is remembered. */
+ * MPI_File_close). There may be several, because callbacks of attributes may free other handles
+ * within such a call. `number` is the number of the communicator or file. If it is negative,
+ * nothing is remembered. */
 static void keep_handle(struct layer *layer, const QMPIX_Word *word, bool is_file, int number,
                         uint64_t handle)
 {
@@ -166,8 +167,8 @@ static void begin_finalize_world(struct layer *layer, const QMPIX_Call *call,
     save_start_checkpoints(layer);
 }
 
-/* Application time ends here. Calls that the program makes inside MPI_Finalize, in delete callbacks
- * of attributes, are still counted. */
+/* Application time ends here, unless a session ends later. Calls that the program makes inside
+ * MPI_Finalize, in delete callbacks of attributes, are still counted. */
 static void begin_finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     MPI_Session session;
@@ -315,7 +316,7 @@ __attribute__((noinline)) static void control_after(struct layer *layer, const Q
     }
     if (!succeeded)
         return;
-    /* The first call on the communicator may never return, and is then listed with this name. */
+    /* Thus even a first call that never returns is listed with the name of the communicator. */
     if (traits_all[call->function->number].created >= 0)
         objects_meet_comm(layer,
                           argument_comm_at(call, traits_all[call->function->number].created));
@@ -423,8 +424,8 @@ struct message {
  *
  * The site remembers the size of a predefined type only, because the handle of a derived type may
  * be reused for another type. site->type is cleared first and set last: if the function is left
- * with longjmp or an exception in between, no wrong size is remembered. If the count is 0, the type
- * may have any value, because the MPI library may not have checked it.
+ * with longjmp or an exception in between, no wrong size is remembered. If the count is 0, MPI is
+ * not asked for the size, because the type may be an invalid value that nobody has checked.
  */
 __attribute__((noinline)) static bool site_type_size(struct thread_site *site,
                                                      const QMPIX_Call *call, uint64_t *size)

@@ -21,9 +21,9 @@ bool regions_make(struct layer_regions *regions);
 /* Starts application time, when MPI_Init has ended or the first session was opened. */
 void regions_begin(struct layer *layer);
 
-/* Stops application time until regions_begin is called again. Calls are still counted. This is for
- * the beginning of MPI_Finalize, and the end of the last session in a program that does not use
- * MPI_Init. */
+/* Stops application time until regions_begin is called again. Calls are still counted. Call this at
+ * the beginning of MPI_Finalize, unless a session ends later, and at the end of the last session,
+ * unless MPI_Finalize is still to come. */
 void regions_end(struct layer *layer);
 
 /* Returns the application time up to the tick `moment` during which profiling was on, in ticks. The

@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* [tool_id]: the lists of the threads' profiles. A profile is added when it is complete, with
- * release order, and the first element is loaded with acquire order. Figures are stored with
- * release order. Other threads load them with relaxed order, or with acquire order where one figure
- * must not be newer than another. */
+ * release order, and the first element is loaded with acquire order. Figures are added with release
+ * order (figure_add). Other threads load them with relaxed order, or with acquire order where one
+ * figure must not be newer than another. */
 static struct thread_profile *threads_by_layer[256];
 
 /* A site with a key that no call has, whatever the depth. */

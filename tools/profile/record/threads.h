@@ -31,7 +31,8 @@ struct thread_stats {
 /*
  * Calls are counted under a key: the number of the function, and the region node << 32. The time of
  * calls with CALL_APART is not part of the time in MPI, because they were made within another call
- * or outside application time. No key has CALL_OFF, so that no site matches while profiling is off.
+ * or outside application time. While profiling is off, regions_place returns a key with CALL_OFF,
+ * which no site has, so that no site matches.
  */
 enum { CALL_APART = 1 << 16, CALL_OFF = 1 << 17, CALL_NUMBER = CALL_APART - 1 };
 
@@ -94,8 +95,9 @@ struct thread_site {
     int peer;
     signed char comm_argument; /* `comm` of struct traits */
     unsigned char end;         /* enum traits_end */
-    /* The time outside MPI before its calls: a list, whose first element is `places`, and the two
-     * elements of it that were used last (see outside.h). */
+    /* The time outside MPI before calls of this site is in a list (see outside.h). `places` is its
+     * first element. `place` points to the element that was used last, and `other` to the one
+     * before. */
     struct thread_outside *place, *other, places;
 };
 

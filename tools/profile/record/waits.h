@@ -19,7 +19,8 @@ extern uint64_t waits_floor __attribute__((visibility("hidden")));
 /* Sets waits_floor. Call this in `init`, after ticks_refine. */
 void waits_start(void);
 
-/* Prepares for the calls of waits_add_peer for a call that took `time` ticks. */
+/* Call this when a call that may complete operations has returned after `time` ticks, before
+ * waits_add_peer is called for each operation that it has completed. */
 static inline void waits_expect(struct thread_profile *thread, uint64_t time)
 {
     thread->completed.count = thread->completed.bytes = 0;

@@ -32,17 +32,17 @@ struct windows {
     uint64_t times[2][PROFILE_WINDOWS_MOST]; /* [doublings % 2] is valid */
 };
 
-/* Starts application time at the tick `start`, with windows of PROFILE_WINDOW_WIDTH seconds.
- * Further calls do nothing. */
+/* Lets the first window begin at the tick `start`. Windows are PROFILE_WINDOW_WIDTH seconds wide at
+ * first. Further calls do nothing. */
 void windows_begin(struct windows_scale *scale, uint64_t start);
 
-/* Adds the time from `from` to `to` to the windows that it overlaps. Only the thread that owns the
- * windows may do so, and `from` must not precede the end of the time that was added last. */
+/* Adds the time from `from` to `to` to the windows that it overlaps. Only one thread at a time may
+ * add to the same windows. */
 void windows_add(struct windows *windows, const struct windows_scale *scale, uint64_t from,
                  uint64_t to);
 
-/* Adds the time of a call that ended at `end`. This is faster if the call ends in the last used
- * window. */
+/* Adds the time of a call that ended at `end`. The call must not have begun before the end of the
+ * time that was added last. This is faster if the call ends in the last used window. */
 static inline void windows_add_call(struct windows *windows, const struct windows_scale *scale,
                                     uint64_t time, uint64_t end)
 {

@@ -59,7 +59,7 @@ void profile_budget_order(const struct profile_budget *budget,
 
 /* ---- Parts of a place ------------------------------------------------------------------------ */
 
-/* The calls of one call site or function. Times are means over the threads of a rank. */
+/* The calls of one call site or function. A time of a rank is the mean over its threads. */
 struct place {
     const char *name;
     const struct profile_callsite *site; /* NULL: there is none */
@@ -204,8 +204,9 @@ static void divide_collective(const struct finder *finder, struct place *place)
         take_rest(place, PROFILE_BUDGET_TRANSFER);
 }
 
-/* Returns the factor by which the listed waits must be multiplied. A site with many pairs lists
- * only some of them, and the others are assumed to wait like these. */
+/* Returns the factor by which the listed waits must be multiplied. A site with many pairs of ranks
+ * lists only some of them. All its time beyond that which its calls and bytes explain, as in
+ * record/waits.c, is then assumed to be waiting. */
 static double find_wait_factor(const struct finder *finder, const struct place *place)
 {
     const struct profile_waits *waits = &place->site->waits;
@@ -361,8 +362,8 @@ static void scale_part(struct table *table, int part, double factor)
 
 /* ---- The sum --------------------------------------------------------------------------------- */
 
-/* If calls are made within calls, the parts of calls exceed the time that the ranks lost, and are
- * scaled down. Time in MPI that no place explains is other time. */
+/* If calls are made within calls, the sum of all parts may exceed `lost`, the time that the ranks
+ * lost. The parts are then scaled down. Lost time that no place explains is other time. */
 static void adjust_sum(struct table *table, double lost)
 {
     double sum = 0;
@@ -389,8 +390,8 @@ static void move_to_start(struct place *place, double *seconds)
     }
 }
 
-/* While one rank works alone at the start, all others wait, mostly at the call site that the
- * finding names. */
+/* While one rank works alone at the start, all others wait, mostly at the call site that
+ * finder->startup names. */
 static void move_serial_start(const struct finder *finder, struct table *table)
 {
     const struct finder_startup *startup = &finder->startup;
@@ -419,8 +420,8 @@ static void move_pauses(const struct finder *finder, struct table *table)
     }
 }
 
-/* A rank that waits for a processor does so in and outside MPI, presumably in proportion to the
- * time there. */
+/* A rank that waits for a processor does so in MPI and outside MPI, presumably in proportion to the
+ * time that it spends in each. */
 static void move_queued(const struct profile_result *result, struct table *table)
 {
     double outside = 0, inside = 0, lost = 0;

@@ -5,9 +5,10 @@
  * computed from a result wherever it is needed.
  *
  * A profile measures how long calls take, not why. Some parts are therefore estimates:
- * - A collective call, unless it is nonblocking or persistent, has waited for other ranks for the
- *   time that sync=yes has measured or, without this option, for the time beyond that which its
- *   data explain (finder_explain) or beyond that of the rank that takes least, if this is shorter.
+ * - A collective call has waited for other ranks for the time that sync=yes has measured. Without
+ *   this option, all of its time has been waiting except the time that its data explain
+ *   (finder_explain) or, if that is shorter, the time of the rank that takes least. Nonblocking and
+ *   persistent calls do not wait.
  * - A call in flight waits, unless it accesses a file.
  * - A point-to-point call has waited for the time that its peers explain (profile_waits).
  */
@@ -34,6 +35,7 @@ enum profile_budget_part {
     PROFILE_BUDGET_TRANSFER,
     PROFILE_BUDGET_FILES,
     PROFILE_BUDGET_OBJECTS,
+    /* The rest of the time: */
     PROFILE_BUDGET_POLLING,
     PROFILE_BUDGET_OTHER,
     PROFILE_BUDGET_PARTS

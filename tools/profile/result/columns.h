@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text tables whose columns are as wide as their contents, with lines of a given width. If they do
- * not fit, optional columns are left out, then long entries of the first column get separate lines.
- * Control characters in names are printed as '?'.
+ * Text tables whose columns are as wide as their contents, with lines of a given width. If the
+ * columns do not fit, optional ones are left out, and long entries of the first column get separate
+ * lines. Control characters in names are printed as '?'.
  */
 #ifndef QMPI_PROFILE_COLUMNS_H
 #define QMPI_PROFILE_COLUMNS_H

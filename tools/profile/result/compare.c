@@ -24,7 +24,7 @@ static struct compare_entry *add_compare_entry(struct compare_result *comparison
     entry->has = calloc(runs, sizeof *entry->has);
     entry->values = calloc(runs * (size_t)table->figure_count, sizeof *entry->values);
     entry->sites = kind == COMPARE_CALLSITES ? calloc(runs, sizeof(void *)) : NULL;
-    table->entry_count++; /* profile_compare_free then frees its members */
+    table->entry_count++; /* from now on, profile_compare_free frees the entry's members */
     return entry->has && entry->values && (entry->sites || kind != COMPARE_CALLSITES) ? entry
                                                                                       : NULL;
 }
@@ -471,7 +471,7 @@ static bool fill_callsites(struct compare_result *comparison)
 
 /* A wait of a run. */
 struct run_wait {
-    size_t site;
+    size_t site; /* the number of its call site in the table of call sites */
     int run;
     const struct profile_wait *it;
 };
@@ -713,7 +713,8 @@ double compare_worsening(const struct compare_result *comparison, const char *li
 bool compare_exceeds(const struct compare_result *comparison, const struct compare_limit *limit,
                      int run)
 {
-    enum { ROUNDING = 1000000000 }; /* times are rounded when they are written */
+    /* A tiny excess does not count, because times are rounded when they are written. */
+    enum { ROUNDING = 1000000000 };
     return compare_worsening(comparison, limit->name, run) > limit->percent + 1.0 / ROUNDING;
 }
 

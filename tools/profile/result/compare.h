@@ -22,7 +22,7 @@ struct compare_entry {
     const char *name;                      /* of the function or region; "": the run, a rank */
     int rank, peer;                        /* -1: none, or the peer of a wait is unknown */
     size_t site;                           /* of a wait: its entry in the table of call sites */
-    const struct profile_callsite **sites; /* of a call site: that of each run, or NULL */
+    const struct profile_callsite **sites; /* of a call site: [run], or NULL if the run lacks it */
     bool *has;                             /* whether each run has the thing */
     double *values;                        /* see compare_value */
 };
@@ -113,7 +113,7 @@ double compare_change(const struct compare_result *comparison, const struct comp
  * result is NAN. */
 double compare_worsening(const struct compare_result *comparison, const char *limit, int run);
 
-/* Returns whether a figure is beyond a limit in a run. */
+/* Returns whether a figure is beyond a limit in a run. An unknown figure is not. */
 bool compare_exceeds(const struct compare_result *comparison, const struct compare_limit *limit,
                      int run);
 

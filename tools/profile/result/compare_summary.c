@@ -79,7 +79,7 @@ static int print_changes(FILE *text, const struct compare_result *comparison, in
         sign * growth(comparison, comparison->tables[COMPARE_TOTALS].entries, USEFUL, run);
     double last = INFINITY;
     int count = 0;
-    bool told = useful < least; /* what changed outside MPI */
+    bool told = useful < least; /* The change outside MPI is printed, or too small for that. */
     for (; count < MOST; count++) {
         const struct compare_entry *found = NULL;
         double most = 0;
