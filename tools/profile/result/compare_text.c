@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See profile.h: a comparison as text. Its tables have a column for each run, and for the
- * differences and ratios between later runs and the base. Runs have letters.
+ * See profile.h: a comparison as text. Its tables have a column for each run, and columns for the
+ * difference and the ratio of each later run to the base. Headings name runs by letters: A is the
+ * base.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/profile.h"
@@ -23,7 +24,7 @@ struct view {
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-/* With more runs, there is no room for the differences. */
+/* With more runs than this, tables have no columns for differences. */
 enum { RUNS_WITH_DIFFERENCES = 3 };
 
 static bool has_differences(const struct compare_result *comparison)
@@ -120,12 +121,12 @@ static void add_run_columns(struct columns *columns, const struct compare_result
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* The way in which a table is printed. */
+/* The way in which a table is printed. `what` is a noun in the plural for its entries. */
 struct style {
     enum compare_kind kind;
     const char *figure;
     const char *title, *heading, *what;
-    bool changed; /* print all entries that have changed; otherwise, leave out small changes */
+    bool changed; /* print only entries that have changed; otherwise, all except small changes */
 };
 
 struct listed {
@@ -153,14 +154,17 @@ static bool is_new_or_gone(const struct compare_result *comparison,
     return !entry->has[0] || !entry->has[comparison->run_count - 1];
 }
 
-/* Returns the smallest change in time that is printed, unless the entry is new or gone. */
+/* Returns the smallest change in time that is printed. An entry that is new or gone is printed even
+ * if its change is smaller. */
 static double least_change(const struct view *view)
 {
     const struct compare_result *comparison = view->comparison;
     return view->text.top ? PROFILE_COMPARE_LEAST * comparison->runs->result->application.max : 0;
 }
 
-/* Lists the entries that are printed, in their order. Returns NULL if memory is exhausted. */
+/* Lists the entries of a table in the order in which they are printed, without those that the style
+ * leaves out, and sets *count to their number. The caller frees the list. Returns NULL if memory is
+ * exhausted. */
 static struct listed *list_changes(const struct view *view, const struct style *style, int figure,
                                    size_t *count)
 {
@@ -351,7 +355,8 @@ static bool print_head(const struct view *view)
     return columns_print(&lines, view->text.stream, view->text.width);
 }
 
-/* The figures of the tables of one entry, in the order and with the names of the text. */
+/* The figures of the two tables that have a single entry, in the order and with the names of the
+ * text. */
 static const struct label {
     enum compare_kind kind;
     const char *figure, *text;
@@ -438,7 +443,7 @@ static bool print_limits(const struct view *view)
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
-/* Prints what each later run changes, in lines of the width. */
+/* Prints a sentence about each later run (compare_describe), wrapped to the width of the view. */
 static bool print_sentences(const struct view *view)
 {
     char sentence[COMPARE_SENTENCE];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See profile.h: CSV, of results and of comparisons. A row is a set of cells by column, which is
- * written when it is complete. Cells that were not set are empty.
+ * See profile.h: CSV, of results and of comparisons. Cells are set in a row, by column, until
+ * row_put writes the row. Cells that were not set are empty.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/profile.h"
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns in their order. New ones go to the end, because scripts may count columns. Figures
- * (figures.h) that are not among them follow. */
+/* The columns in their order. New ones go to the end, because scripts may count columns. The
+ * figures of figures.h that have no column here get columns after these. */
 /* clang-format off */
 #define COLUMNS(X) \
     X(table) X(region) X(name) X(text) X(rank) X(from) X(to) X(calls) \

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ranks of a node, and the sum of their times outside MPI. */
+/* The number of ranks of a node, and the sum of their times outside MPI; until combine_hosts, a
+ * part of both. */
 struct share {
     const char *host;
     int ranks;
@@ -25,7 +26,7 @@ double profile_efficiency_off(const struct profile_result *result,
 }
 
 /* Returns the time of a rank outside MPI. For the time while the rank was not profiled, the same
- * share outside MPI is assumed as for its profiled time, unless that was too short. */
+ * share outside MPI is assumed as for its profiled time, unless the latter is too short. */
 static double find_useful(const struct profile_result *result,
                           const struct profile_process *process)
 {
@@ -109,8 +110,8 @@ static double longest_path(const struct profile_result *result)
     return longest;
 }
 
-/* MPI_Init ends at different times on the ranks. Therefore, the path is limited: no chain of work
- * is longer than the run. */
+/* MPI_Init ends at different times on the ranks, so that the path may seem longer than the run. It
+ * is limited to the elapsed time, and is at least as long as the work of any rank. */
 static void set_path(double path, struct profile_efficiency *efficiency)
 {
     efficiency->has_path = path > 0;

@@ -21,10 +21,10 @@ struct profile_efficiency {
     double parallel;      /* mean / elapsed = balance * communication */
     double communication; /* most / elapsed */
     double balance;       /* mean / most = within_nodes * between_nodes; 1 if no rank has any */
-    double within_nodes;  /* mean of the node that has most / most */
-    double between_nodes; /* mean / mean of the node that has most */
+    double within_nodes;  /* largest mean of a node / most */
+    double between_nodes; /* mean / largest mean of a node */
     bool has_path;        /* The critical path is known, and the next three members are valid. */
-    double path;          /* the longest chain of work of any ranks, in seconds */
+    double path;          /* the longest chain of work, through any ranks, in seconds */
     double serialisation; /* most / path */
     double transfer;      /* path / elapsed; communication = serialisation * transfer */
     /* The part of the time of all ranks in which they had no processor, in or outside MPI; for a
@@ -32,23 +32,24 @@ struct profile_efficiency {
     double no_processor;
 };
 
-/* Returns for how many seconds of the elapsed time a process, but not every process, was not
- * profiled (MPI_Pcontrol). */
+/* Returns for how many seconds of the elapsed time a process was not profiled (MPI_Pcontrol). The
+ * elapsed time is that of the process that was profiled longest, so that time in which no process
+ * was profiled does not count. */
 double profile_efficiency_off(const struct profile_result *result,
                               const struct profile_process *process);
 
 /*
  * Computes the efficiency of a run or, if `region` is not NULL, of a region of it. A rank that was
  * never in the region has no time outside MPI there. For the time while a rank was not profiled,
- * the same share outside MPI is assumed as for its profiled time, unless this is less than 1 % of
- * the run. Returns false if the efficiency is unknown because no time was profiled or because an
- * older version wrote the file, or if memory is exhausted.
+ * the same share outside MPI is assumed as for its profiled time, unless the latter is below 1 %
+ * of the run. Returns false if no time was profiled, if `region` is from a file of an older
+ * version, which lacks the nodes of regions, or if memory is exhausted.
  */
 bool profile_efficiency_find(const struct profile_result *result,
                              const struct profile_region *region,
                              struct profile_efficiency *efficiency);
 
-/* The figures under their names in JSON and CSV. */
+/* A figure, and its name in JSON and CSV. */
 struct profile_efficiency_figure {
     const char *name;
     double value;

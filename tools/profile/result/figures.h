@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Further figures of `profile`, besides calls, times, waits and bytes: JSON, CSV and text contain
- * them for every function, call site, communicator and file. A line of this table adds a figure to
- * all of them, to the merging of ranks and to the counters of threads; the code that counts it is
- * in tools/profile/record.
+ * Further figures of `profile`, besides calls, times, waits and bytes. JSON and CSV contain them
+ * for every function, call site, communicator and file, and text for call sites. A line of this
+ * table adds a figure to these outputs, to the merging of ranks and to the counters of threads. The
+ * code that counts it is in tools/profile/record.
  *
  *     F(member, TIME or COUNT, LEAST, GREATEST or TOTAL, "heading", since)
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See finder.h: the list of findings, their wording, and the queries of rules about ranks. A result
- * contains the calls of only a few ranks, and the sums over all ranks. Of the other ranks, two
- * things are known: their mean, and that their times lie between those of two known ranks.
+ * See finder.h: the list of findings, their wording, and the queries of rules about ranks. For each
+ * function and call site, a result contains the calls of at most PROFILE_OUTLIERS ranks, and the
+ * sums over all ranks. Of the other ranks, two things are known: their mean, and that their times
+ * lie between those of two known ranks.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -55,8 +56,8 @@ static int compare_pairs(const void *a, const void *b)
     return (mine->to > its->to) - (mine->to < its->to);
 }
 
-/* Sorts both lists by rank. They are unsorted only in files that were edited; sorting takes few
- * steps otherwise. */
+/* Makes lists of the processes and of the pairs of the matrix, sorted by rank. Those of the result
+ * are unsorted only in files that were edited. */
 static bool make_indices(struct finder *finder)
 {
     const struct profile_result *result = finder->result;
@@ -692,7 +693,8 @@ int finder_busiest_neighbor(const struct finder *finder, int rank)
 
 /* ---- The start of the run -------------------------------------------------------------------- */
 
-/* Returns the time of a rank at a call site. */
+/* Returns the time of a rank at a call site or, if it is unknown, the mean of the ranks whose times
+ * are unknown. */
 static double time_at_site(const struct finder *finder, const struct profile_callsite *site,
                            int rank)
 {

@@ -28,7 +28,7 @@ struct finder {
                          MPI_Finalize */
     struct finder_rank_sum *in_collectives; /* of each rank: see finder_elsewhere */
     struct profile_finding found[FINDER_ROOM];
-    int causes[FINDER_ROOM]; /* the rank that makes the others wait; -1: none */
+    int causes[FINDER_ROOM]; /* for each finding: the rank that makes others wait; -1: none */
     int count;
     struct finder_startup startup;
     bool good; /* memory has not been exhausted */
@@ -64,8 +64,8 @@ void finder_summarize(struct profile_finding *finding, const char *format, ...)
  * has no frames. */
 void finder_describe_place(const struct profile_callsite *site, char *place, size_t size);
 
-/* Returns a time and its share of the run, such as "1.40 s (22 %)". The text is valid as long as
- * the texts of units.h. */
+/* Returns a time and its share of the run, such as "1.40 s (22 %)". The text stays valid until the
+ * eighth further call in the same thread. */
 const char *finder_amount(const struct finder *finder, double seconds);
 
 /* Returns the process of a rank, or NULL. */
@@ -74,9 +74,9 @@ const struct profile_process *finder_process(const struct finder *finder, int ra
 /* Returns the time of a rank outside MPI; 0: unknown. */
 double finder_useful(const struct finder *finder, int rank);
 
-/* Returns the time for which a rank, but not every rank, was not profiled (MPI_Pcontrol), or 0 if
- * this is less than 1 % of the run. What the rank did meanwhile, and whether it was late, is
- * unknown. */
+/* Returns the part of the elapsed time, in seconds, for which a rank was not profiled
+ * (profile_efficiency_off), or 0 if this is less than 1 % of the run. What the rank did meanwhile,
+ * and whether it was late, is unknown. */
 double finder_off(const struct finder *finder, int rank);
 
 /* Returns the part of a rank's application time, in seconds, that it does not spend in collective
@@ -113,7 +113,7 @@ bool finder_is_collective(const struct finder *finder, const char *function);
 bool finder_awaits_access(const char *function);
 
 /* Returns the mean number of bytes that a rank transfers in one-sided communication, as the origin
- * and as the target. The calls that end it may have to wait for the transfer. */
+ * and as the target. The calls that end an access may have to wait for the transfer. */
 double finder_access_bytes(const struct finder *finder);
 
 /* Whether the function creates, changes or frees datatypes, communicators (also with topologies),
@@ -196,23 +196,24 @@ static inline double finder_explain(uint64_t calls, double bytes)
     return 20e-6 * (double)calls + 2e-9 * bytes;
 }
 
-/* The time for which a rank waits for another one at a call site. */
+/* The time for which `rank` waits for the rank `cause` at a call site. */
 struct finder_wait {
     int rank, cause; /* -1: unknown */
     double seconds;
-    int peers; /* the number of ranks for which it waits; 0: not counted */
+    int peers; /* the number of ranks for which `rank` waits; 0: not counted */
 };
 
 /* Returns wait.seconds without the part for which the rank waited for the serial startup
  * (finder_rule_startup). If the rank of the startup is not wait.cause, nothing is subtracted. If
  * `site` is the call site of the startup, the time of the startup is subtracted. At any other site,
- * returns 0 if the rank waited there for about as long as the rest of the startup, which it did not
- * spend at the site of the startup; otherwise, returns wait.seconds. */
+ * returns 0 if the rank waited for about as long as the part of the startup that it did not spend
+ * at the call site of the startup; otherwise, returns wait.seconds. */
 double finder_subtract_startup(const struct finder *finder, const struct profile_callsite *site,
                                struct finder_wait wait);
 
 /* ---- Rules -----------------------------------------------------------------------------------
- * Each rule looks for problems of one kind, and adds findings. profile_findings_find calls
+ * Most rules look for problems, and add findings. finder_rule_causes, finder_rule_serial_io and
+ * finder_rule_where only complete findings of other rules. profile_findings_find calls
  * finder_rule_startup first, because other rules subtract what it finds. It calls finder_rule_rest
  * after all rules whose findings may explain lost time.
  */
@@ -228,12 +229,13 @@ void finder_rule_rest(struct finder *finder);
  * (findings_hang.c). */
 void finder_rule_flights(struct finder *finder);
 
-/* These are about ranks that wait for one peer (findings_waits.c). */
+/* These are about ranks that wait in point-to-point calls or for access to a window
+ * (findings_waits.c). */
 void finder_rule_waits(struct finder *finder);
 void finder_rule_access(struct finder *finder);
 
-/* This rule is about ranks that wait for the last rank in collective calls
- * (findings_collectives.c). */
+/* This rule is about ranks that wait for the last rank in collective calls, and about slow
+ * collective calls (findings_collectives.c). */
 void finder_rule_collectives(struct finder *finder);
 
 /* These look for the causes of what the rules above have found: a rank for which many others wait,
@@ -242,7 +244,7 @@ void finder_rule_bottleneck(struct finder *finder);
 void finder_rule_causes(struct finder *finder);
 void finder_rule_serial_io(struct finder *finder);
 
-/* Returns whether the finding with the number `cause`, which is about a bottleneck or serial I/O,
+/* Returns whether the finding with the number `cause` is about a bottleneck or serial I/O that
  * explains why ranks wait according to the finding with the number `it`. The latter is then left
  * out. */
 bool finder_explains(const struct finder *finder, int cause, int it);
@@ -251,8 +253,8 @@ bool finder_explains(const struct finder *finder, int cause, int it);
  * equally many of the fastest calls of the same function with a similar size. Of the ranks at the
  * site, the one that spends least time there is examined. Returns 0 if the calls are not much
  * slower, if waiting may explain the time, or if the calls cannot be judged: they are few or not
- * collective operations, or the ranks made different numbers of them or were not profiled all the
- * time. */
+ * blocking collective operations, or the ranks made different numbers of them or were not profiled
+ * all the time. */
 double finder_slow_time(const struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks);
 

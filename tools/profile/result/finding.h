@@ -34,21 +34,21 @@ enum profile_finding_kind {
     FINDING_KINDS
 };
 
-/* What the rules about all findings must know about a kind. */
+/* What rules that examine the findings of other rules must know about a kind. */
 enum profile_finding_flag {
     /* Ranks wait for another rank. The meaning says why that rank is late, if this is known. If
-     * another finding explains this waiting, this finding is only a consequence, and is left out.
-     */
+     * another finding explains why it is late, this finding is left out as a consequence. */
     FINDING_WAITS = 1,
-    /* Ranks wait for a message, or until it is received. The late rank may be a bottleneck. */
+    /* Ranks wait to receive a message, or until one that they send is received. The late rank may
+     * be a bottleneck. */
     FINDING_AWAITS_PEER = 2,
     /* The finding is about calls at a call site during the run. The meaning says in which region
      * and when most of the time is lost. Findings of other kinds name a part of the run
-     * themselves. */
+     * themselves, or are about the run as a whole. */
     FINDING_HAS_PLACE = 4,
     /* The rank that the finding names is late. The meaning says what that rank does meanwhile. */
     FINDING_NAMES_LATE_RANK = 8,
-    /* The time of the finding is not lost in the MPI calls of the run. */
+    /* The time of the finding is lost in MPI_Init, before the run, or may be lost outside MPI. */
     FINDING_OUTSIDE_MPI = 16
 };
 
@@ -61,7 +61,7 @@ extern const struct profile_finding_traits profile_finding_kinds[FINDING_KINDS];
 struct profile_finding {
     enum profile_finding_kind kind;
     double seconds; /* the time that the rank, or each waiting rank, loses */
-    double share;   /* the part of the elapsed time (FINDING_STARTUP: plus that of MPI_Init) */
+    double share;   /* `seconds` / the elapsed time (FINDING_STARTUP: plus that of MPI_Init) */
     int rank;       /* the rank that the summary names, if it names one */
     int peer;       /* the other rank that the summary names; -1: none */
     const struct profile_callsite *site; /* a call site of the result; NULL: none */

@@ -28,9 +28,10 @@ static double queued_time(const struct finder *finder, int rank)
     return process ? process->queued : 0;
 }
 
-/* Returns whether the finding `it` is a consequence of the finding `cause`. This is so if `cause`
- * explains it (finder_explains), or if `cause` says that the rank for which others wait in `it` has
- * no processor meanwhile, or is on a slow node. */
+/* Returns whether the finding `it` is a consequence of the finding `cause`. This is so in three
+ * cases: `cause` explains `it` (finder_explains); `cause` is about missing processors, and the rank
+ * for which others wait in `it` lacked one for about as long; or that rank is on the slow node that
+ * `cause` names. */
 static bool is_consequence(const struct finder *finder, int it, int cause)
 {
     const enum profile_finding_kind kind = finder->found[cause].kind;

@@ -31,7 +31,7 @@ bool profile_findings_are_unneeded(const struct profile_result *result);
 /* Explains in `text`, which should have PROFILE_NONE_SIZE bytes, why there are no findings, as a
  * sentence without its period. It is "no problems found" only if findings are unneeded. Otherwise,
  * it names a gap (profile_findings_describe_gap), says that functions were selected, or names the
- * largest part of the loss. */
+ * largest part of the loss. Returns `text`. */
 enum { PROFILE_NONE_SIZE = 640 };
 const char *profile_findings_describe_none(const struct profile_result *result, char *text,
                                            size_t size);

@@ -17,13 +17,13 @@
 /* ---- A rank for which many others wait ------------------------------------------------------- */
 
 /* How others wait for one rank: `longest` is the time of the rank that waits longest, and `total`
- * is the sum over `ranks`. */
+ * is the sum over the ranks that `ranks` counts. */
 struct awaited {
     double total, longest;
     int ranks;  /* the number of ranks that wait at least half as long as the longest */
     int places; /* the number of `sites` that matter: 0, 1 or 2 */
     const struct profile_callsite *sites[2]; /* where the others wait most */
-    double times[2];
+    double times[2];                         /* how long they wait there, in total */
 };
 
 /* For each rank that waits mainly for `peer` at a call site, adds this waiting time to the rank's
@@ -134,7 +134,8 @@ static void examine_awaited(struct finder *finder, int peer)
     describe_bottleneck(finder, finding, &awaited);
 }
 
-/* Only a rank for which others wait according to a finding can be a bottleneck. */
+/* Only a rank for which others wait according to a finding can be a bottleneck. Each such rank is
+ * examined once. */
 void finder_rule_bottleneck(struct finder *finder)
 {
     const int count = finder->count;
@@ -240,7 +241,7 @@ static void put_only(struct profile_finding *finding)
                       "all ranks could share.";
 }
 
-/* Adds the pair of calls of a finding to its meaning. */
+/* Adds the pair of calls of a finding to its meaning. `others` is a noun for the other ranks. */
 static void put_pair(struct profile_finding *finding, int rank, const char *others)
 {
     const size_t length = strlen(finding->meaning);

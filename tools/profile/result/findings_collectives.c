@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See finder.h: ranks for which others wait in collectives. */
+/* See finder.h: ranks for which others wait in collectives, and slow collectives. */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
 
@@ -19,13 +19,14 @@ struct arrival {
     int first;      /* the rank that waits longest */
     int waiting;    /* the number of ranks that wait about as long as `first` */
     double wait;    /* the mean time for which these wait */
-    double least;   /* the time in the calls of the rank that takes least */
+    double least;   /* the time of the rank that takes least in the calls */
     bool is_equal;  /* all ranks made the same number of calls */
-    uint64_t calls; /* of the rank that takes least time */
+    uint64_t calls; /* the number of calls of the known rank that takes least time */
 };
 
-/* Adds those of the ranks with unknown times that wait. The unknown times lie between two known
- * ones. Some of these ranks are assumed to take the lower time, and the others the higher one. */
+/* Adds the ranks with unknown times that take at least `least`, which means that they wait. The
+ * unknown times lie between two known ones. If `least` does as well, some of these ranks are
+ * assumed to take the lower time, and the others the higher one, so that their mean is right. */
 static void add_unknown_ranks(struct arrival *arrival, const struct finder_ranks *ranks,
                               double least)
 {
@@ -304,9 +305,10 @@ static bool add_slow(struct finder *finder, const struct profile_callsite *site,
 
 /* ---- All collectives ------------------------------------------------------------------------- */
 
-/* Adds a finding about the arrival of the ranks. If the others wait much longer than one rank, that
- * rank is always last. If all ranks take longer than their data explain, they take turns in being
- * last. */
+/* Adds findings about slow calls and about the arrival of the ranks. If the others wait much longer
+ * than one rank, that rank is assumed to be last in every call. If all ranks take longer than their
+ * data explain, they are assumed to take turns in being last. `off` is a rank that was not profiled
+ * for some time; -1: there is none. */
 static void add_arrival(struct finder *finder, const struct profile_callsite *site,
                         const struct finder_ranks *ranks, struct arrival *arrival, int off)
 {

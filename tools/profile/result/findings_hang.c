@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See finder.h: calls that had not ended when the data of their processes was saved. If the calls
- * of the ranks show why the run hangs or waits, one finding says so, the verdict. It comes first if
- * the run can never go on. Each place where other ranks have been for a long time has a finding of
- * its own.
+ * of the ranks show why the run hangs or waits, one finding, the verdict, says so. It comes first
+ * if the run can never go on. Each place where ranks that the verdict does not explain have been
+ * for a long time has a finding of its own.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -65,7 +65,7 @@ static bool is_same_place(const struct profile_flight *mine, const struct profil
 }
 
 /* Sets the ranks that wait for the same as `rank`. In a collective call, these are all ranks in it.
- * In a call that transfers a message, these are the ranks at the same place whose first target is
+ * In another call, these are the ranks at the same place whose first target (hang_first_target) is
  * the same. */
 static void set_waiters(struct verdict *verdict, int rank)
 {
@@ -407,8 +407,8 @@ static void print_gone(FILE *text, const struct verdict *verdict)
     fprintf(text, ": %s", describe_default(verdict));
 }
 
-/* Returns the first message that `rank` exchanges with `other` and for which it waits, or NULL. If
- * `other` is -1, the message may be for any rank. */
+/* Returns the first message from or to `other` for which `rank` waits, or NULL. If `other` is -1,
+ * returns the first message for which `rank` waits. */
 static const struct profile_await *find_await(const struct verdict *verdict, int rank, int other)
 {
     const struct profile_flight *flight = flight_of(verdict, rank);
@@ -588,7 +588,7 @@ static void explain_circle(FILE *text, const struct verdict *verdict)
         fputs("None of these ranks can go on before another one does. ", text);
 }
 
-/* Tells how many ranks wait for those that the summary names. */
+/* Tells how many ranks that the summary does not name wait for those that it names. */
 static void print_others(FILE *text, const struct verdict *verdict)
 {
     const struct hang *hang = verdict->hang;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See finder.h. The rules about the run as a whole examine whether a rank works alone at the start,
- * MPI_Init and MPI_Finalize, slow nodes, ranks without a processor, and where the time of an
- * inefficient run goes if no other rule explains it.
+ * See finder.h: the rules about the run as a whole. They look for a rank that works alone at the
+ * start, for a long MPI_Init, for ranks that reach MPI_Finalize late, for slow nodes and for ranks
+ * without a processor. finder_rule_rest says where the time of an inefficient run goes if no other
+ * rule explains it.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
@@ -84,7 +85,7 @@ static bool find_phase(const struct profile_windows *windows, size_t from, struc
 }
 
 /* The phase is a start only if it begins with the run, the others work later, and no similar phase
- * follows; otherwise, the whole run is like this. */
+ * follows. If one follows, the rank works alone again and again. */
 static bool is_at_start(const struct finder *finder, const struct phase *phase)
 {
     const struct profile_windows *windows = &finder->result->windows;
@@ -413,7 +414,7 @@ static void add_sharing(const struct profile_result *result, const char *host,
     }
 }
 
-/* Finds ranks that share too few processors. At first, these are the ranks that may use only
+/* Finds ranks that may share too few processors. At first, these are the ranks that may use only
  * processors that `process` may use. If there are enough processors for them, all ranks are added
  * whose processors overlap with those of a rank that was found. */
 static struct binding find_binding(const struct profile_result *result,
@@ -534,8 +535,8 @@ static struct share make_share(const struct finder *finder, const char *name,
     return (struct share){name, site, calls, is_before ? 0 : time};
 }
 
-/* Returns the shares in an array, which the caller frees, longest time first. Returns NULL if
- * memory is exhausted. */
+/* Returns the shares of call sites or, if the result has none, of functions, longest time first.
+ * The caller frees the array. Returns NULL if memory is exhausted. */
 static struct share *list_shares(struct finder *finder, size_t *count)
 {
     const struct profile_result *result = finder->result;

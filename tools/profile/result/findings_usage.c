@@ -33,7 +33,7 @@ static void find_small_messages(struct finder *finder, const struct profile_call
     const struct profile_spread *time = &site->calls.time;
     if (!site->messages || !site->calls.sent)
         return;
-    /* The messages of a site are those that it sends and those that it receives. */
+    /* `messages` of a site counts those that it sends and those that it receives. */
     const double bytes =
         ((double)site->calls.sent + (double)site->calls.received) / (double)site->messages;
     const double messages = (double)site->calls.sent / bytes;
@@ -90,8 +90,8 @@ static void describe_barriers(const struct finder *finder, struct profile_findin
                       "for files or shared memory, call it less often.";
 }
 
-/* Small calls take some time in the library and in the network, even if no rank waits. Ranks that
- * take longer wait for others, which other rules report. */
+/* Small calls take some time in the library and in the network, even if no rank waits. Only this
+ * time counts: ranks that take longer wait for others, and other rules report this waiting. */
 static void find_small_collectives(struct finder *finder, const struct profile_callsite *site)
 {
     enum { SMALL = 1024, MANY = 1000 };
@@ -128,7 +128,7 @@ static bool sends_messages(const struct finder *finder, const char *function)
     return found && !strcmp(found->group, "point-to-point") && found->calls.sent > 0;
 }
 
-/* Returns the rank that sends most bytes, and its share of all bytes. */
+/* Returns the rank that sends most bytes, and sets *share to its share of all bytes. */
 static int find_busiest_sender(struct finder *finder, double *share)
 {
     const struct profile_result *result = finder->result;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See finder.h: ranks that wait for a peer, in point-to-point calls and for access to a
- * window. */
+/* See finder.h: ranks that wait for peers in point-to-point calls, or for access to a window. */
 #define _GNU_SOURCE
 #include "tools/profile/result/finder.h"
 
@@ -12,8 +11,8 @@
 
 /* ---- Many short waits ------------------------------------------------------------------------ */
 
-/* Finds the rank whose calls take most excess time. This is the time beyond that of equally many
- * calls of the shortest duration. */
+/* Finds the rank whose calls take most excess time. Excess time is the time beyond that of equally
+ * many calls of the shortest duration. */
 static struct finder_wait find_excess_time(const struct finder *finder,
                                            const struct profile_callsite *site)
 {
@@ -95,7 +94,8 @@ static int find_awaited_peer(const struct finder *finder, const struct rank_wait
 }
 
 /* Returns the number of ranks for which the rank waits for long, or 1 if `peer` alone explains the
- * wait. The time of a call that completes several operations is divided among their ranks. */
+ * wait. The time of a call that completes several operations is divided among their peers, so that
+ * `peer` is then judged by its work. */
 static int count_peers(const struct finder *finder, const char *function,
                        const struct rank_waits *waits, int peer)
 {

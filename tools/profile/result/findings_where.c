@@ -63,7 +63,8 @@ static double mpi_in(const struct profile_windows *windows, const struct profile
     return mpi;
 }
 
-/* Finds the smallest number of consecutive windows in which a rank spends this time in MPI. */
+/* Finds the smallest number of consecutive windows in which a rank spends at least `seconds` in
+ * MPI: those from *first to before *end. If there are none, these are all windows. */
 static void find_shortest(const struct profile_windows *windows,
                           const struct profile_window_rank *rank, double seconds, size_t *first,
                           size_t *end)
@@ -83,8 +84,9 @@ static void find_shortest(const struct profile_windows *windows,
     }
 }
 
-/* Finds the rank that spends most time at the call site. Sets the shortest part of the run that
- * contains most of this time, unless this part is long or the time in it is not known. */
+/* Finds the rank that spends most time at the call site. Sets `begin` and `end` of the finding to
+ * the shortest part of the run that contains most of this time, unless this part is long or the
+ * rank was not profiled for some time. */
 static void find_windows(const struct finder *finder, struct profile_finding *finding)
 {
     const struct profile_windows *windows = &finder->result->windows;

@@ -127,7 +127,8 @@ static bool is_same_call(const struct profile_flight *mine, const struct profile
     return !strcmp(mine->name, its->name) && mine->comm == its->comm && mine->root == its->root;
 }
 
-/* Returns the group of a call, which is added if necessary, or -1 if memory is exhausted. */
+/* Returns the number of the group of a call, and adds the group if necessary. Returns -1 if memory
+ * is exhausted. */
 static int find_group(struct hang *hang, const struct profile_flight *flight)
 {
     for (int i = 0; i < hang->group_count; i++) {
@@ -235,13 +236,14 @@ static bool is_met(const struct hang *hang, int rank, const struct profile_await
 
 /* ---- Ranks that can go on -------------------------------------------------------------------- */
 
-/* The members of a communicator, any of which may send a message that is received from any rank. */
+/* The search for a member of a communicator that can send a message which `rank` receives from any
+ * rank. */
 struct senders {
     const struct hang *hang;
-    const struct profile_await *await;
-    const bool *can;
+    const struct profile_await *await; /* the message */
+    const bool *can;                   /* by rank: whether it can go on */
     int rank;
-    bool one_can;
+    bool one_can; /* such a member has been found */
 };
 
 static void ask_sender(void *data, int member)
@@ -293,8 +295,8 @@ static bool can_go_on(const struct hang *hang, const bool *can, int rank)
 }
 
 /* A rank that waits can go on if the ranks that it needs can go on: all absent ranks of a
- * collective call, or the other side of its messages. Ranks that are never reached in this way are
- * stuck. */
+ * collective call, or the other side of its messages. Ranks that are never found to be able to
+ * go on are stuck. */
 static void find_stuck(struct hang *hang)
 {
     bool *can = calloc((size_t)hang->count + 1, sizeof *can), changed = can != NULL;
@@ -483,8 +485,8 @@ bool hang_leads_to(const struct hang *hang, int rank, int target)
     return leads;
 }
 
-/* Returns whether a message for which `rank` waits differs only in its tag or communicator from one
- * for which `other` waits. */
+/* Returns whether a message for which `rank` waits differs at most in its tag and communicator from
+ * one for which `other` waits. */
 static bool is_near(const struct hang *hang, int rank, int other)
 {
     const struct profile_flight *mine = hang->ranks[rank].flight, *its = hang->ranks[other].flight;

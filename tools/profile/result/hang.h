@@ -48,8 +48,8 @@ struct hang {
 };
 
 /* Finds out which ranks wait. Calls that have lasted less than `least` seconds, except for
- * MPI_Finalize, count as time outside MPI, because the rank may go on. The caller passes the result
- * to hang_free. */
+ * MPI_Finalize, count as time outside MPI, because the rank may go on. `result` must exist as long
+ * as `hang` is used. The caller passes `hang` to hang_free, also if memory was exhausted. */
 void hang_find(struct hang *hang, const struct profile_result *result, double least);
 void hang_free(struct hang *hang);
 
@@ -71,8 +71,8 @@ bool hang_leads_to(const struct hang *hang, int rank, int target);
 int hang_find_mismatch(const struct hang *hang, int rank);
 
 /* Prints the other side of the messages for which a call waits, after a space: "from rank 1",
- * "to rank 2 and from rank 3", "for 4 messages"; with their tags, if they are wanted. Prints
- * nothing if it waits for none. */
+ * "to rank 2 and from rank 3", "for 4 messages". With `with_tags`, the tag follows each rank,
+ * as in "from rank 1 (tag 7)". Prints nothing if the call waits for no message. */
 void hang_print_partners(FILE *text, const struct profile_flight *flight, bool with_tags);
 
 /* Calls `each` for each rank in a list such as "0-3,8,10-14:2". Returns false if the list is not

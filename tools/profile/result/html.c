@@ -2,7 +2,7 @@
 /*
  * See profile.h: a page in HTML. The C code writes the text that the page shows without its script,
  * for each run: what ran, the loss budget, the findings and the efficiency. The script adds links
- * to the findings, by their order.
+ * to the findings, which must therefore be in the same order as in the data.
  */
 #define _GNU_SOURCE
 #include "tools/profile/result/html.h"
@@ -239,7 +239,7 @@ static void print_about(FILE *stream, const struct profile_result *result)
     fputs("</dl>\n", stream);
 }
 
-/* Returns the command line, in which the first word has no directory. */
+/* Returns the command line without the directory of its first word. */
 static const char *name_command(const char *command)
 {
     const char *name = command;
@@ -558,7 +558,7 @@ static bool print_comparison_data(FILE *stream, const struct compare_result *com
     return good;
 }
 
-/* Prints the page of one run, or of those of a comparison. */
+/* Prints the page of one run or, if `comparison` is not NULL, of the runs of a comparison. */
 static bool print_page(FILE *stream, const struct profile_run *runs, size_t count,
                        const struct compare_result *comparison)
 {

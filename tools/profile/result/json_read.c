@@ -318,7 +318,7 @@ static void read_member(const struct source *source, const struct member *member
     if ((member->is_optional || member->is_new) && !source_member(source, name)) {
         if (member->kind == MEMBER_INT)
             memcpy(place, &number, sizeof number);
-        return; /* All bytes of the element are 0. */
+        return; /* Members of other kinds stay 0, like all bytes of a new element. */
     }
     switch (member->kind) {
     case MEMBER_TEXT:
@@ -383,8 +383,8 @@ static void read_callsite(const struct source *source, struct profile_callsite *
         callsite->waits.all = read_columns(source, "waits", &members_wait, &callsite->waits.count);
 }
 
-/* Stores the numbers of the call sites + 1. find_outside_keys replaces these by their keys when all
- * call sites have been read. */
+/* Sets `from` and `to` to the numbers of the call sites + 1; 0: none. find_outside_keys replaces
+ * the numbers by the keys of the call sites when all of these have been read. */
 static void read_outside(const struct source *source, struct profile_outside *outside)
 {
     read_members(source, &members_outside, outside);
@@ -520,9 +520,9 @@ static void read_result(const struct source *root, struct profile_result *result
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
-/* Opening a FIFO waits for a writer, possibly for ever. The FIFO must therefore have a writer
- * already, as the FIFO of a shell's `<(command)` does, or contain data. The byte that is read to
- * check this is put back. */
+/* Waiting for a writer of a FIFO could last for ever. Therefore, `descriptor` does not block, and
+ * the FIFO must already have a writer, as the FIFO of a shell's `<(command)` does, or contain data.
+ * The byte that is read to check this is put back. */
 static FILE *open_fifo(int descriptor, const char **reason)
 {
     char first;

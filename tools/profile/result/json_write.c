@@ -185,7 +185,7 @@ static json_t *array_value(const struct member *member, const void *element)
     return finish_container(array);
 }
 
-/* Returns the value of a member, or null if it is left out. */
+/* Returns the value of a member, or json_null() if the member is left out. */
 static json_t *member_value(const struct member *member, const void *element)
 {
     const void *place = (const char *)element + member->offset;
@@ -571,7 +571,8 @@ static struct stream make_stream(FILE *file, int digits)
                            JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION((size_t)digits)};
 }
 
-/* Takes ownership of the value. The callers of this file check the stream for errors. */
+/* Takes ownership of the value. Returns false if the value is NULL. Whoever opened the stream
+ * checks it for errors. */
 static bool put_value(const struct stream *stream, json_t *value)
 {
     const bool good = value != NULL;
@@ -730,7 +731,7 @@ static void add_figures(struct container *object, const struct compare_result *c
     }
 }
 
-/* The frames of each run. */
+/* Returns the frames of a call site in each run; null for a run without it. */
 static json_t *frames_by_run_value(const struct compare_result *comparison,
                                    const struct compare_entry *entry)
 {

@@ -36,8 +36,8 @@ struct member {
     size_t count_offset;
     int bins;
     const struct member_type *type;
-    /* A text that is NULL, a number that is not above `absent`, and an empty array are left out in
-     * JSON. */
+    /* In JSON, a text that is NULL, an int that is not above `absent`, another number that is 0,
+     * and an empty array are left out. */
     bool is_optional;
     bool is_new; /* Older files may lack it. */
     int absent;  /* the int that stands for a missing member */

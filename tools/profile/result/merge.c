@@ -74,8 +74,8 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
 struct merge_kind {
     size_t size;
     int (*compare)(const void *mine, const void *its);
-    /* Allocates the memory that `add` needs in `mine`; NULL: none. `its` is NULL if the element is
-     * missing on one side. Returns false if memory is exhausted. */
+    /* Allocates the memory that `add` needs in `mine`; NULL: `add` needs none. If only one side has
+     * the element, it is `mine`, and `its` is NULL. Returns false if memory is exhausted. */
     bool (*prepare)(void *mine, void *its, const struct merge_sides *sides);
     /* Takes ownership of the data of `its`, or frees it. If an element is missing on either side,
      * `its` is an element of zeros. */
@@ -110,7 +110,8 @@ static bool prepare_elements(const struct merge_kind *kind, char *mine, size_t c
     return good;
 }
 
-/* Sorts both arrays and enlarges *mine for all elements. Returns false if memory is exhausted. */
+/* Sorts both arrays, enlarges *mine for all elements and prepares these. Returns false if memory is
+ * exhausted. */
 static bool merge_prepare(const struct merge_kind *kind, void **mine, size_t count, void *its,
                           size_t its_count, const struct merge_sides *sides)
 {
@@ -262,8 +263,8 @@ static int count_known(const struct profile_callsite *site)
     return count;
 }
 
-/* Takes the frames of the side that knows more places: files that a signal wrote contain only
- * addresses. */
+/* Takes the frames of the side that knows more places: a file that was written after a signal
+ * contains only addresses. */
 static void take_places(struct profile_callsite *mine, struct profile_callsite *its)
 {
     if (count_known(its) <= count_known(mine))
@@ -351,7 +352,8 @@ static int compare_matrix_entries(const void *mine, const void *its)
     return order ? order : compare_ints(a->to, b->to);
 }
 
-/* The sends of a rank and the reads of another rank from its window are added in one entry. */
+/* Both sides may have an entry for the same two ranks: one counts what the rank `from` sends, and
+ * the other what the rank `to` reads from a window of `from`. */
 static void add_matrix_entry(void *mine, const void *its, const struct merge_sides *sides)
 {
     struct profile_matrix_entry *a = mine;
@@ -481,7 +483,7 @@ static int compare_processes(const void *mine, const void *its)
     return compare_ints(a->rank, b->rank);
 }
 
-/* Only in files that were edited can a process be in both results. The first one is then kept. */
+/* Only in files that were edited can a process be in both results. That of `mine` is then kept. */
 static void add_process(void *mine, const void *its, const struct merge_sides *sides)
 {
     (void)mine;
