@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Merges two results of one run, each of one or several processes. The tool does this at
- * MPI_Finalize, `qmpi report` with files of single processes. If a function, a call site or another
- * element is missing in one of the results, the ranks of that result count as 0.
+ * Merges two results of one run, each of one or several processes. The tool merges the results of
+ * all ranks at MPI_Finalize, and `qmpi report` merges files of single processes. If a function, a
+ * call site or another element is missing in one of the results, the ranks of that result count
+ * as 0 in the merged element.
  */
 #ifndef QMPI_PROFILE_MERGE_H
 #define QMPI_PROFILE_MERGE_H
@@ -12,14 +13,17 @@
 /*
  * Merges `from` into `into`, and frees `from`. The arrays of both may be in any order, but must not
  * contain duplicates; those of `into` are sorted by their keys afterwards (see
- * profile_result_sort). MPI, start, termination and tool_id of `into` do not change; program,
- * command line, batch job, user and environment become those of the lowest rank; `rank` becomes -1.
+ * profile_result_sort). The members `mpi`, `begin`, `job`, `termination` and `tool_id` of `into` do
+ * not change. Program, command line, batch job, user and environment become those of the lowest
+ * rank, and `rank` becomes -1. `every_rank` is set afterwards if both results have it, or if `from`
+ * has it and `into` has no ranks yet.
  * Returns false if memory is exhausted; `into` then still has the figures of its own processes, but
  * the order of its arrays, its lists of ranks and its description of the run may have changed.
  */
 bool profile_merge(struct profile_result *into, struct profile_result *from);
 
-/* Reduces a list of ranks to those that made calls, at most PROFILE_OUTLIERS of them. */
+/* Reduces a list of ranks to those that made calls. If there are more than PROFILE_OUTLIERS,
+ * keeps PROFILE_OUTLIERS of them: half are those with the least time, half those with the most. */
 void profile_merge_choose_callers(struct profile_by_rank *list);
 
 /* ---- Elements of a result -------------------------------------------------------------------- */
@@ -47,26 +51,29 @@ void merge_calls(struct profile_calls *mine, const struct profile_calls *its,
 int merge_compare_callsites(const void *mine, const void *its);
 
 /* An element on one side, with its lists by rank. If the side has a single rank, `calls` is read
- * instead of the lists. */
+ * instead of the lists. Both lists are NULL if the side lacks the element, and `by_rank` also if
+ * only the callers are merged. */
 struct merge_listed {
-    struct profile_by_rank *by_rank, *callers; /* NULL: this side lacks the element */
+    struct profile_by_rank *by_rank, *callers;
     const struct profile_calls *calls;
 };
 
-/* Allocates the memory that merge_ranks needs in `mine`. Returns false if memory is exhausted. */
+/* merge_ranks merges the lists of `its` into those of `mine`. Before this, merge_prepare_ranks must
+ * have allocated the memory in `mine`. merge_prepare_ranks returns false if memory is exhausted. */
 bool merge_prepare_ranks(struct merge_listed mine, struct merge_listed its,
                          const struct merge_sides *sides);
 void merge_ranks(struct merge_listed mine, struct merge_listed its,
                  const struct merge_sides *sides);
 
-/* The same for the callers alone; by_rank is not used, and may be NULL. */
+/* These do the same for the callers alone. `by_rank` is not used. */
 bool merge_prepare_callers(struct merge_listed mine, struct merge_listed its,
                            const struct merge_sides *sides);
 void merge_callers(struct merge_listed mine, struct merge_listed its,
                    const struct merge_sides *sides);
 
-/* The same for the waits of a call site. `its` does not change. If that side lacks the call
- * site, `its` is NULL for merge_prepare_waits and empty for merge_waits. */
+/* These do the same for the waits of a call site. `its` does not change. If its side lacks the call
+ * site, `its` is NULL for merge_prepare_waits and has no waits for merge_waits. Without
+ * `every_rank`, merge_waits shortens the combined list to PROFILE_WAITS_MOST waits. */
 bool merge_prepare_waits(struct profile_waits *mine, const struct profile_waits *its);
 void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bool every_rank);
 
@@ -74,10 +81,10 @@ void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bo
 
 /*
  * Returns whether `other`, the result of a single process, can be merged into `result`, that of one
- * or several processes. Both must belong to the same MPI job or, if this is unknown, to the same
- * program. They must have the same MPI library and layer, and must have started less than a minute
- * apart, as far as their times of starting can be read. `result` must not contain the rank of
- * `other`, and must not be the result of all ranks.
+ * or several processes. Both must belong to the same MPI job or, if the job of one is unknown, have
+ * the same program. They must have the same MPI library and layer, and must have started less than
+ * a minute apart, as far as their times of starting can be read. `result` must not contain the rank
+ * of `other`, and must not be the result of all ranks.
  */
 bool profile_merge_fits(const struct profile_result *result, const struct profile_result *other);
 
@@ -91,8 +98,9 @@ bool profile_merge_fits(const struct profile_result *result, const struct profil
 bool profile_merge_process(struct profile_result *result, struct profile_result *other);
 
 /*
- * A run whose files are added one by one. They are merged in a tree: if the size of a result grows
- * with the number of ranks n, the time grows with n log n.
+ * A run whose files are added one by one. They are merged in a tree. Therefore, the time for n
+ * files grows only as n log n, even if the size of a merged result grows with the number of its
+ * ranks.
  */
 enum { PROFILE_MERGE_TREE_PARTS = 32 };
 struct profile_merge_tree {
@@ -102,13 +110,13 @@ struct profile_merge_tree {
     int count;
 };
 
-/* Like profile_merge_fits, with all files that were added. At least one file must have been
- * added. */
+/* Returns whether `other` fits all files that were added: see profile_merge_fits. At least one file
+ * must have been added. */
 bool profile_merge_tree_fits(const struct profile_merge_tree *combination,
                              const struct profile_result *other);
 
-/* Adds the first file, or one that fits. Takes ownership. Returns false if memory is exhausted:
- * this file and others may be lost then. */
+/* Adds the first file, or one that fits. Takes ownership of `other`. Returns false if memory is
+ * exhausted: this file and others may be lost then. */
 bool profile_merge_tree_add(struct profile_merge_tree *combination, struct profile_result *other);
 
 /* Merges all files into the first part, which is the result. Returns false if memory is exhausted:

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See merge.h: the lists of an element by rank, and the waits of a call site. Unless every_rank is
- * set, a merged list contains the ranks with the least and the most time of both lists. Therefore,
- * the result does not depend on the order of merging, and a list needs no more memory in a large
- * job.
+ * See merge.h: the lists of an element by rank, and the waits of a call site. A merged list
+ * contains the ranks with the least and the most time of both lists, except that `by_rank` contains
+ * all ranks if every_rank is set. Therefore, the result does not depend on the order of merging,
+ * and without every_rank, a list needs no more memory in a large job.
  */
 #include "tools/profile/result/merge.h"
 
@@ -53,8 +53,8 @@ static bool make_rank_room(struct profile_by_rank *by_rank, size_t room)
     return all != NULL;
 }
 
-/* A result that lists every rank may be merged with one that does not, so that its list may be too
- * long. */
+/* Shortens a list that is too long because its result lists every rank, before this result is
+ * merged with one that does not. */
 static void trim_ranks(struct profile_by_rank *list)
 {
     if (list && list->count > PROFILE_OUTLIERS)
@@ -221,9 +221,9 @@ static size_t combine_waits(struct profile_wait *all, size_t count)
     return combined;
 }
 
-/* Returns the rank that waits longest in total. The pairs are in the order of their ranks. This
- * rank also waited longest in each earlier result that contained it. Therefore, its longest pairs
- * were kept in earlier merges. */
+/* Returns the rank that waits longest in total. `all` is in the order of the ranks. This rank also
+ * waited longest in each earlier result that contained it. Therefore, its longest waits were kept
+ * in earlier merges. */
 static int find_longest_waiter(const struct profile_wait *all, size_t count)
 {
     double most = -1, time = 0;

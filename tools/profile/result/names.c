@@ -46,7 +46,8 @@ static const char *skip_arguments(const char *name, const char *at)
     return NULL;
 }
 
-/* Replaces the arguments of templates by "<...>" in place, unless they are as short. */
+/* Replaces the arguments of templates by "<...>" in place, unless this would not shorten
+ * them. */
 static void leave_arguments_out(char *name)
 {
     static const char dots[] = "<...>";

@@ -29,7 +29,8 @@ static void set_write_problem(char **problem, const char *path, const char *reas
         *problem = NULL;
 }
 
-/* Opens the temporary file with the mode of the file that exists, if any. Returns 0 or errno. */
+/* Opens the temporary file. It gets the mode of the file that it will replace, unless `existing` is
+ * NULL. Returns 0 or errno. */
 static int open_temporary_file(struct profile_output *output, const struct stat *existing)
 {
     const int problem =

@@ -28,15 +28,16 @@ enum profile_output_format profile_output_format_of(const char *path);
 struct profile_output {
     FILE *stream;
     const char *given; /* the path given by the caller */
-    char *path;        /* of a regular file that exists: with symbolic links resolved */
+    char *path;        /* the same; symbolic links to an existing regular file are resolved */
     char *temporary;   /* NULL: written directly */
     bool is_new;       /* there was no such file */
     struct qmpi_value_numbers numbers;
     struct qmpi_output file;
 };
 
-/* Opens a file. Until it is closed, the same thread may only write to `stream`; `path` must stay
- * valid. On failure, returns false and sets *problem to "cannot write PATH: reason", which the
+/* Opens a file. Until it is closed, numbers in the calling thread have a decimal point
+ * (qmpi_value_begin_numbers), so this thread must not run code of the application, and `path` must
+ * stay valid. On failure, returns false and sets *problem to "cannot write PATH: reason", which the
  * caller frees (NULL: out of memory); the file must not be closed then. */
 bool profile_output_open(struct profile_output *output, const char *path, char **problem);
 

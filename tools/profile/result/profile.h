@@ -28,7 +28,8 @@
 /* ---- Text ------------------------------------------------------------------------------------ */
 
 /* Empty tables are left out, except that of functions. Rows are in the order of the result
- * (profile_result_sort); figures have three digits and a unit. */
+ * (profile_result_sort), except that the waits for peers are sorted by time, and the matrix is
+ * sorted by bytes. Times and sizes have three digits and a unit. */
 
 enum profile_section {
     PROFILE_FUNCTIONS = 1 << 0,
@@ -57,7 +58,7 @@ struct profile_layout {
 enum { PROFILE_TEXT_WIDTH = 80 };
 int profile_text_width(int descriptor);
 
-/* Prints the head and the tables of `sections`. */
+/* Prints the head, the efficiency and the tables of `sections` (enum profile_section). */
 bool profile_text_print(FILE *stream, const struct profile_result *result, unsigned sections,
                         const struct profile_layout *layout);
 
@@ -70,10 +71,10 @@ bool profile_text_write(const struct profile_result *result, const char *path, i
 
 /*
  * The schema is `qmpi-profile/2`, or that of the file from which the result was read: see
- * docs/run/profile-reference.md and the schema file there. The tool writes it at the end of a run,
- * and `qmpi report` reads it. Times keep 15 digits. Members that are not in files
- * (profile_result.h), and the ranks that are not listed (profile_rank_is_listed), are lost if a
- * result is written and read. In strings, invalid bytes are replaced by U+FFFD.
+ * docs/run/profile-reference.md and the schema file there. The tool writes its results in this
+ * format, and `qmpi report` reads and writes them. Times keep 15 digits. Members that are not in
+ * files (profile_result.h), and the ranks that are not listed (profile_rank_is_listed), are lost if
+ * a result is written and read. In strings, invalid bytes are replaced by U+FFFD.
  */
 
 bool profile_json_print(FILE *stream, const struct profile_result *result);

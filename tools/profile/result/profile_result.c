@@ -412,7 +412,7 @@ static bool name_all(struct profile_result *result)
     return true;
 }
 
-/* Removes the programs of the processes that are the same as the program of the result. */
+/* Removes the program of each process that has the program of the result. */
 static void name_others(struct profile_result *result)
 {
     for (size_t i = 0; i < result->process_count; i++) {
@@ -424,8 +424,8 @@ static void name_others(struct profile_result *result)
     }
 }
 
-/* Swaps the members that describe the run, so that the result into which the other one is merged
- * gets those of the lowest rank. A result without processes counts as the last one. */
+/* Swaps the members that describe the run. This is for the case that `first`, which has the lowest
+ * rank, is merged into `last`, so that the merged result describes the run as `first` did. */
 static void describe_first(struct profile_result *first, struct profile_result *last)
 {
     const struct profile_result its = *first;
@@ -514,7 +514,8 @@ size_t profile_programs_list(const struct profile_result *result, const char ***
     return count;
 }
 
-/* Prints a range of ranks, "3" or "3-7", after `number` other ranges. */
+/* Prints a range of ranks, such as "3", "3, 4" or "3-7", after `number` other ranges. After MOST
+ * ranges, prints "…" once instead. */
 static void print_range(FILE *stream, int first, int last, int number)
 {
     enum { MOST = 8 };
@@ -776,7 +777,8 @@ void profile_windows_widen(struct profile_windows *windows)
     windows->width *= 2;
 }
 
-/* The ratio of the widths is a power of two. */
+/* The ratio of the widths is a power of two, so the windows that are narrower can be widened to the
+ * same width. */
 void profile_windows_equalize(struct profile_windows *mine, struct profile_windows *its)
 {
     if (!mine->rank_count)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The result of a profile: of all ranks, or of one process that ended early. The tool and `qmpi
- * report` fill it, and the writers of text, JSON, CSV and HTML read it. Times are in seconds, sizes
- * in bytes.
+ * The result of a profile: of all ranks, or of one or several processes whose data is not in a
+ * result of all ranks. The tool, `qmpi report` and tools/trace/profile fill it, and the writers of
+ * text, JSON, CSV and HTML read it. Times are in seconds, sizes in bytes.
  */
 #ifndef QMPI_PROFILE_PROFILE_RESULT_H
 #define QMPI_PROFILE_PROFILE_RESULT_H
@@ -251,9 +251,10 @@ struct profile_process {
      * process; 0: unknown. */
     double path;
     uint64_t memory; /* the peak resident size in bytes */
-    /* Since the end of MPI_Init, reduced in proportion to `application`: the time on processors, of
-     * all threads, and the time for which the process was ready to run but had no processor (see
-     * processor.h). 0: unknown, or none. */
+    /* The time on processors, as a sum over all threads, and the time for which the process was
+     * ready to run but had no processor (see processor.h). Both were measured since the end of
+     * MPI_Init. If the time since then is longer than `application`, they were reduced in
+     * proportion. 0: unknown, or none. */
     double processor_time, queued;
     uint64_t preemptions; /* how often the kernel took a processor from a thread since the end of
                              MPI_Init */
@@ -293,7 +294,8 @@ struct profile_result {
     int rank;  /* the rank if it describes a single process; otherwise -1 */
     /* How a process ended, if its data is not in the result of all ranks: "exit", "MPI_Abort",
      * "signal SIGTERM", "checkpoint", "MPI_Pcontrol", PROFILE_SESSIONS_ENDED or PROFILE_NOT_MERGED.
-     * NULL: this is the result of all ranks. */
+     * For several processes, the different ends are listed: "exit, MPI_Abort". NULL: this is the
+     * result of all ranks. */
     char *termination;
     struct profile_variable *environment; /* of the lowest rank, by name */
     size_t variable_count;
@@ -301,8 +303,8 @@ struct profile_result {
     bool is_filtered;                        /* profile_result_filter was called; not in files */
     bool every_rank;                         /* Lists by rank contain every rank. */
     struct profile_spread application, time; /* per rank; `time` is the time in MPI */
-    /* Receives that were posted (MPI_Irecv, MPI_Start) and not seen to complete, because they were
-     * freed or are pending. No figure contains their bytes. */
+    /* Receives that were posted (MPI_Irecv, MPI_Start) and were not seen to complete, because they
+     * were freed or are pending, or whose size is not known. No figure contains their bytes. */
     uint64_t unfinished_receives;
     struct profile_flight *flights;
     size_t flight_count;
@@ -351,10 +353,10 @@ extern const struct member_type members_result_head, members_result_unfinished,
 void profile_result_free(struct profile_result *result);
 
 /*
- * Returns whether files list a rank of profile_by_rank. They list the ranks whose time, including
- * waiting, differs from the mean over the ranks by more than PROFILE_DEVIATION of the mean
- * application time. Results that can still be merged list all ranks, and so do those with
- * every_rank.
+ * Returns whether files list a rank of a profile_by_rank. `calls` are those of the function or call
+ * site that has this list. Files list the ranks whose time, including waiting, differs from the
+ * mean over the ranks by more than PROFILE_DEVIATION of the mean application time. If the result
+ * can still be merged or has every_rank, its file lists all ranks.
  */
 #define PROFILE_DEVIATION 0.001
 bool profile_rank_is_listed(const struct profile_result *result, const struct profile_calls *calls,
@@ -364,9 +366,9 @@ enum profile_sort { PROFILE_BY_TIME, PROFILE_BY_CALLS, PROFILE_BY_BYTES, PROFILE
 
 /*
  * Sorts functions (also those of regions), call sites, communicators, files and regions. The
- * largest come first, and equal ones are ordered by name; names go from a to z. Pairs of calls
- * (struct profile_outside) are always sorted by time. The matrix is not sorted. Bytes are those
- * sent and received; for files, those read and written.
+ * largest come first, and equal ones are ordered by name. PROFILE_BY_NAME orders from a to z. Pairs
+ * of calls (struct profile_outside) are always sorted by time. The matrix is not sorted. Bytes are
+ * those sent and received; for files, those read and written.
  */
 void profile_result_sort(struct profile_result *result, enum profile_sort order);
 
@@ -459,9 +461,10 @@ struct profile_window {
 };
 
 /*
- * Sets the windows of a rank, of which there are rank->count, one after the other, from `number` 0
- * on. The rounding error of a window is added to the next one, so that the sum over windows is
- * right. The arrays must have room for the window. `rounding` must be zero before the first one.
+ * Sets one window of a rank, which has rank->count windows. They must be set one after the other,
+ * from `number` 0 on, because the rounding error of a window is added to the next one, so that the
+ * sum over windows is right. The arrays must have room for the window. `rounding` must be zero
+ * before the first one.
  */
 struct profile_windows_rounding {
     double profiled, mpi;

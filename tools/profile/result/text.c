@@ -333,13 +333,13 @@ static bool print_efficiency(const struct text *text)
 
 enum { PERIODS = 20, PERIODS_BRIEFLY = 10, PERIOD_BAR = 20 };
 
-/* Neighbouring windows share a period. */
+/* Each row is for a period, which consists of neighbouring windows. */
 struct periods {
     const struct profile_windows *windows;
     size_t count, each; /* the numbers of periods, and of windows in each */
     /* parallel efficiency, without the last of several periods, which may be short */
     double least, most;
-    bool varies;
+    bool varies; /* see find_periods */
 };
 
 static bool find_period(const struct periods *periods, size_t period,
@@ -349,8 +349,8 @@ static bool find_period(const struct periods *periods, size_t period,
                                 (period + 1) * periods->each, it);
 }
 
-/* The efficiency varies if that of a considerable part of the run is far from that of the whole
- * run. */
+/* Divides the windows into at most `most` periods. The efficiency varies if it is `far` from the
+ * efficiency of the whole run during more than `part` of the run. */
 static struct periods find_periods(const struct profile_windows *windows, size_t most)
 {
     const double far = 0.1, part = 0.1;
@@ -367,7 +367,7 @@ static struct periods find_periods(const struct profile_windows *windows, size_t
         if (fabs(it.parallel - all.parallel) > far)
             deviating += it.elapsed;
         if (period + 1 == periods.count && periods.count > 1)
-            continue; /* it may be very short */
+            continue; /* the last period may be very short */
         periods.least = fmin(periods.least, it.parallel);
         periods.most = fmax(periods.most, it.parallel);
     }
@@ -443,7 +443,7 @@ static void print_debug_hint(const struct text *text, size_t shown)
         several = several || (module && strcmp(module, site->frames->module) != 0);
         module = module ? module : site->frames->module;
     }
-    struct columns lines; /* a name may hold anything */
+    struct columns lines; /* a table, because it replaces control characters in names */
     columns_start(&lines, "l");
     if (module) {
         columns_add_line(&lines, "(no debug information in %s%s:", qmpi_text_base_name(module),

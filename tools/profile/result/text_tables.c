@@ -163,7 +163,7 @@ bool text_functions(const struct text *text)
 
 /* ---- Frames ---------------------------------------------------------------------------------- */
 
-/* Shortens a name that is too long for a line. */
+/* Adds a line for a frame. Shortens the name of the function if it is too long for the line. */
 static void add_frame_line(struct columns *columns, const struct text *text,
                            const struct profile_frame *frame, bool first)
 {
@@ -627,7 +627,8 @@ static bool print_pairs(const struct text *text)
 }
 
 /* Returns the number of ranks of the map, or a number above MAP_RANKS if the map would be too
- * large. A file of some processes also contains messages of other ranks. */
+ * large. Because a file of some processes also contains messages of other ranks, the map has room
+ * for the highest rank of any message. */
 static int map_ranks(const struct profile_result *result)
 {
     int ranks = result->termination ? 1 : result->ranks;
@@ -783,7 +784,7 @@ bool text_regions(const struct text *text)
     text_rest(text, text->result->region_count, "regions");
     for (size_t i = 0; i < shown && good; i++) {
         const struct profile_region *region = &text->result->regions[i];
-        struct columns title; /* its name may hold anything */
+        struct columns title; /* a table, because it replaces control characters in names */
         if (!region->function_count)
             continue;
         columns_start(&title, "l");
@@ -814,8 +815,8 @@ static double mpi_share(const struct profile_process *process)
     return process->application > 0 ? process->mpi / process->application : 0;
 }
 
-/* If there are too many processes, adds those with the extreme shares of time in MPI, application
- * times and peaks of memory. */
+/* Adds the processes with the extreme shares of time in MPI, application times and peaks of memory.
+ * This is for results with too many processes to show all. */
 static void add_process_extremes(struct columns *columns, const struct profile_result *result)
 {
     const struct profile_process *all = result->processes;

@@ -28,11 +28,11 @@ size_t text_shown(const struct text *text, size_t count);
 /* Prints how many of `count` rows are left out, if any; `what` is a noun in the plural. */
 void text_rest(const struct text *text, size_t count, const char *what);
 
-/* Adds a share of the application time of all ranks, the total of all percentages. */
+/* Adds `time` as a percentage of the application time of all ranks. */
 void text_add_share(struct columns *columns, const struct text *text, double time);
 
-/* Does the same for calls of a function. MPI_Init, for example, has no share, because it is not
- * part of the application time. */
+/* Does the same for calls of a function. MPI_Init and MPI_Init_thread get "-", because their time
+ * is not part of the application time. */
 void text_add_share_of(struct columns *columns, const struct text *text, const char *function,
                        double time);
 
@@ -47,7 +47,8 @@ void text_add_frames(struct columns *columns, const struct text *text,
  * word is longer. */
 size_t text_fit_words(const char *words, int room);
 
-/* Adds words in lines of the width. `prefix` begins the first line, and spaces the others. */
+/* Adds words in lines of the width. `prefix` begins the first line. The other lines begin with
+ * three spaces, unless `prefix` is empty. */
 void text_add_wrapped(struct columns *lines, const char *words, int width, const char *prefix);
 
 /* ---- Tables ---------------------------------------------------------------------------------- */

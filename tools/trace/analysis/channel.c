@@ -79,15 +79,15 @@ struct posting {
 
 /* An element of one of two heaps. In `unsettled` of a channel: a receive that has completed, but
  * whose place in the channel is not known yet. In `waiting` of a list: a channel that waits for
- * postings of this list. */
+ * postings of this list, with the index of its first unsettled receive. */
 struct unsettled {
     uint64_t index;
-    struct channel *channel;    /* only in `waiting` */
-    uint64_t completion, count; /* only in `unsettled`; `count` is the position in the order of
-                                   completion in the channel */
+    struct channel *channel;    /* used only in `waiting` */
+    uint64_t completion, count; /* only in `unsettled`: the numbers of earlier completions in the
+                                   process and in the channel */
 };
 
-/* Pending receives that take messages of the same channels. */
+/* Pending receives that may take messages of the same channels. */
 struct posting_list {
     struct posting *first, *last;
     /* Its elements (struct unsettled) are the channels that wait, or have waited, for a posting in

@@ -44,6 +44,7 @@ struct trace_collectives {
     struct qmpi_table by_request, by_location; /* collectives in progress */
 };
 
+/* Returns false if memory is exhausted. `collectives` must be freed in any case. */
 bool trace_collectives_start(struct trace_collectives *collectives,
                              const struct trace_process *process);
 void trace_collectives_free(struct trace_collectives *collectives);

@@ -9,7 +9,7 @@
 
 enum {
     CONTROL = 100, /* the control factor is 1 - 1 / CONTROL */
-    STRETCH = 10   /* an interval over which a shift is amortized is STRETCH times as long as it */
+    STRETCH = 10   /* a shift is amortized over an interval STRETCH times as long as the shift */
 };
 
 int64_t trace_corrections_forward(const struct trace_corrections_knot *knot, int64_t time)

@@ -64,8 +64,8 @@ bool trace_corrections_add_knot(struct trace_corrections *corrections, uint32_t 
 /* Sorts the limits. Must be called when all limits have been added to the knots. */
 void trace_corrections_order_limits(struct trace_corrections *corrections);
 
-/* Returns the result of forward amplification for `time`. `knot` is the last knot before it, or
- * NULL if there is none. */
+/* Returns the result of forward amplification for an event at `time`. `knot` is the last knot at or
+ * before this event, or NULL if there is none. */
 int64_t trace_corrections_forward(const struct trace_corrections_knot *knot, int64_t time);
 
 /* Returns how much backward amortization before `knot` would add to `time` if there were no

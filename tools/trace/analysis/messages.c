@@ -245,7 +245,7 @@ static void add_guessing(struct trace_messages *messages, struct trace_event *ev
     trace_channel_order_add(messages->order, event);
 }
 
-/* Reads an event ahead. Returns false if there are no more events with numbers. */
+/* Reads an event ahead. Returns false if there are no more events before the gap. */
 static bool read_ahead(struct trace_messages *messages)
 {
     struct trace_event event;

@@ -21,8 +21,8 @@
  *
  * With `guesses`, numbers do not end where they can be guessed. If a pending receive is freed, it
  * is assumed to have received a message, unless MPI_Cancel was called directly before. If recording
- * was off, it is assumed that all processes switched it off and on together, and that all messages
- * that were sent in between were also received in between. If these guesses are right, numbers are
+ * was off, it is assumed that all processes switched it off and on together, and that no message
+ * was sent before such a switch and received after it. If these guesses are right, numbers are
  * still the same at both ends.
  */
 struct trace_messages;
@@ -38,9 +38,9 @@ void trace_messages_rewind(struct trace_messages *messages);
 uint64_t trace_messages_next(struct trace_messages *messages, const struct trace_event *event);
 
 /*
- * For a receive whose source was recorded as TRACE_ANY (TRACE_IRECV of MPI_Isendrecv): returns the
- * number that the message has if it comes from `peer` of `event`, which the caller tries. If
- * `takes` is true, counts the message.
+ * For a receive whose source was recorded as TRACE_ANY (TRACE_IRECV of MPI_Isendrecv): the caller
+ * sets `peer` of a copy of the event to a possible source. Returns the number that the message has
+ * if it comes from there, or 0 if this is unknown. If `takes` is true, counts the message.
  */
 uint64_t trace_messages_guess(struct trace_messages *messages, const struct trace_event *event,
                               bool takes);

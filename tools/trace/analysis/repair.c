@@ -363,8 +363,9 @@ static bool play_event(struct replay *replay, uint32_t process)
     return true;
 }
 
-/* Called if all processes wait. This cannot have happened in the program, so the trace is
- * incomplete. Lets the process with the earliest event continue. */
+/* Called if no process is ready. Returns false if none is left. If all that are left wait, the
+ * trace is incomplete, because this cannot have happened in the program. The process with the
+ * earliest event then continues without waiting. */
 static bool go_on_without(struct replay *replay)
 {
     const uint32_t *first = trace_heap_first(&replay->waiting);

@@ -47,7 +47,8 @@ int64_t trace_view_end_of(const struct trace_view *view, uint32_t process);
  * Reads the events of one process in order of time. A call or region that is in progress at the
  * begin of the view begins there, and one that is in progress at the end of the view ends there if
  * the process has later events; otherwise, it has no end (see trace_view_end_of). Only one stream
- * of a process may be open at a time.
+ * of a process may be open at a time. trace_view_stream_make returns NULL if memory is exhausted
+ * or the process is not in the view.
  */
 struct trace_view_stream;
 struct trace_view_stream *trace_view_stream_make(const struct trace_view *view, uint32_t process);
@@ -61,8 +62,9 @@ bool trace_view_stream_next(struct trace_view_stream *stream, struct trace_event
 /* Returns whether events are missing, because memory was exhausted or a file could not be read. */
 bool trace_view_stream_failed(const struct trace_view_stream *stream);
 
-/* Reads the events of all processes in the view in order of time. If events have the same time,
- * those of the process with the lower index come first. */
+/* Reads the events of all processes in the view in order of time, by one stream of each process. If
+ * events have the same time, those of the process with the lower index come first.
+ * trace_view_merged_make returns NULL if memory is exhausted. */
 struct trace_view_merged;
 struct trace_view_merged *trace_view_merged_make(const struct trace_view *view);
 bool trace_view_merged_next(struct trace_view_merged *merged, struct trace_event *event,

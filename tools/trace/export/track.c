@@ -92,7 +92,7 @@ static const char *const argument_names[ARGUMENTS] = {
     [ARGUMENT_FREED] = "freed",
 };
 
-/* Perfetto accepts blocks of up to 512 KiB. */
+/* A block is written when it has reached this size. Perfetto accepts blocks of up to 512 KiB. */
 enum { BLOCK_SIZE = 256 << 10 };
 
 struct trace_track {

@@ -92,11 +92,11 @@ void trace_track_add_value(struct trace_track *track, double value);
 void trace_track_write_event(struct trace_track *track, int64_t time);
 
 /*
- * The numbers by which viewers distinguish processes, threads and sequences. They depend only on
- * the rank, the number of ranks and the track (except that the numbers of sequences from 2^31 on
- * are taken in the order of use). Therefore, files of single ranks have the same numbers as a file
- * of all ranks, and can be joined. Processes without a rank have higher numbers, in the order of
- * the trace.
+ * The numbers by which viewers distinguish processes, threads and sequences. Those of a process
+ * with a rank depend only on its rank, the number of ranks, and its own tracks (except that the
+ * numbers of sequences from 2^31 on are taken in the order of use). Therefore, files of single
+ * ranks have the same numbers as a file of all ranks, and can be joined. Processes without a rank
+ * have higher numbers, in the order of the trace.
  */
 int64_t trace_track_process_number(const struct trace_view *view, uint32_t process);
 int64_t trace_track_thread_number(const struct trace_view *view, uint32_t process,

@@ -102,7 +102,7 @@ const char *trace_block_zstd_hint(void)
 #endif
 }
 
-/* A context that is kept for reuse, because it takes a while to create one, or NULL. A thread takes
+/* NULL, or a context that is kept for reuse, because it takes a while to create one. A thread takes
  * the context with acquire order and gives it back with release order. */
 static ZSTD_CCtx *unused;
 
@@ -159,7 +159,7 @@ static bool decompress_body(void *out, size_t size, const void *data, size_t dat
 
 /* ---- Blocks in memory ------------------------------------------------------------------------ */
 
-#define CHECKED 28 /* number of bytes before the checksum of the block's first bytes */
+#define CHECKED 28 /* the offset of the checksum of all bytes before it */
 
 void trace_block_put(struct trace_bytes *out, enum trace_block_type type, bool compress,
                      const struct trace_bytes *head, const struct trace_bytes *body)
