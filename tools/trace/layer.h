@@ -124,8 +124,8 @@ struct layer_writer {
     atomic_bool has_failed;              /* nothing more can be written */
     _Atomic uint64_t bytes;              /* size of the file */
     _Atomic uint64_t events;             /* number of events in the file */
-    /* The ticks, the position and the size of the last block in the file which states that the
-     * process is running. */
+    /* The latest block in the file which states that the process is running: its ticks, its
+     * position and its size. */
     uint64_t alive, alive_at, alive_size;
     /* Definitions and whole blocks that are to be written. */
     struct trace_bytes new_definitions, out;

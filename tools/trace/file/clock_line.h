@@ -2,8 +2,9 @@
 /*
  * The world time of a process as a function of its ticks. The function consists of lines through
  * neighboring clock points; the first and the last line are extended. With one point, the slope is
- * the length of a tick. Without points, the line begins at `started`. The function never decreases.
- * Times are exact to a nanosecond for any duration, and need one multiplication.
+ * the length of a tick. Without points, the point (`start_ticks`, `started`) of the process is
+ * used. The function never decreases. Times are exact to a nanosecond for any duration. To compute
+ * a time takes one multiplication.
  */
 #ifndef QMPI_TRACE_FILE_CLOCK_LINE_H
 #define QMPI_TRACE_FILE_CLOCK_LINE_H
@@ -14,14 +15,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A time on both clocks. */
+/* The same time on the clock of the process and on the common clock. */
 struct trace_clock_point {
     uint64_t ticks;
-    int64_t world;  /* nanoseconds on the clock of rank 0 of MPI_COMM_WORLD */
+    int64_t world;  /* world time: nanoseconds on the clock of rank 0 of MPI_COMM_WORLD */
     uint64_t bound; /* the maximum error of `world` in nanoseconds */
 };
 
-/* world = `world` + (ticks - `ticks`) * `slope` / 2^`shift` */
+/* The world time at the ticks t is `world` + (t - `ticks`) * `slope` / 2^`shift`. */
 struct trace_clock_segment {
     uint64_t ticks;
     int64_t world;
@@ -43,6 +44,7 @@ void trace_clock_line_free(struct trace_clock_line *line);
 /* Moves all times by a number of nanoseconds. */
 void trace_clock_line_move(struct trace_clock_line *line, int64_t nanoseconds);
 
+/* Returns the world time at `ticks`, moved by trace_clock_line_move. */
 int64_t trace_clock_line_time(const struct trace_clock_line *line, uint64_t ticks);
 
 /* Returns the maximum error of the world time at `ticks` in nanoseconds, or 0 if there are no clock

@@ -40,8 +40,8 @@ struct stream_reader {
     size_t told;                    /* number of these calls whose TRACE_ENTER was returned */
     uint64_t dropped; /* number of missing events for which TRACE_DROPPED was not returned yet */
     size_t common;    /* number of calls in progress both before and after a gap between blocks */
-    bool is_gap;      /* the stream is in such a gap: all other calls end, and then the loaded block
-                         begins */
+    bool is_gap; /* the stream is in such a gap: calls end until `common` are left, and then the
+                    loaded block begins */
     struct trace_event held; /* an event that was read, but not returned yet */
     bool has_held, is_at_end, is_finished;
 };
@@ -74,7 +74,8 @@ static bool ends_within(const struct stream_reader *stream, size_t depth)
            stream->process->end_ticks > stream->end;
 }
 
-/* Sets `event` to the TRACE_ENTER of the outermost call that was not returned yet. */
+/* Takes the outermost call whose TRACE_ENTER was not returned yet. Sets `event` to this
+ * TRACE_ENTER, and `depth` to the depth of the call. */
 static void make_enter(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     *depth = stream->told++;
@@ -239,8 +240,8 @@ static bool read_held_event(struct stream_reader *stream, struct trace_bytes *sc
     }
 }
 
-/* Returns whether the held event is before the selection, where only the calls in progress
- * matter. */
+/* Returns whether the held event is before the selection. If it is, notes its effect on the calls
+ * in progress, because the event itself will not be returned. */
 static bool is_before_begin(struct stream_reader *stream)
 {
     const struct trace_event *event = &stream->held;
@@ -278,8 +279,9 @@ static bool give_held(struct stream_reader *stream, struct trace_event *event, s
     }
 }
 
-/* Sets `event` to the end of a call that ended in a gap, if there is one. Otherwise, begins the
- * block after the gap. Returns whether `event` was set. */
+/* Ends one of the calls that ended in a gap: sets `event` to its end, or only removes the call if
+ * its TRACE_ENTER was not returned. If there is no such call, begins the block after the gap.
+ * Returns whether `event` was set. */
 static bool give_gap(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     if (stream->stack.depth > stream->common) {
@@ -294,9 +296,9 @@ static bool give_gap(struct stream_reader *stream, struct trace_event *event, si
     return false;
 }
 
-/* Sets `event` to the end of a call after the last event of the stream. Calls end with the
- * selection, or where the rest is missing. Calls in which the process ended have no end. Returns
- * whether `event` was set. */
+/* Sets `event` to the end of a call after the last event of the stream. The call ends with the
+ * selection if the process ran beyond it, and otherwise at the last event that was returned. Calls
+ * in which the process ended have no end. Returns whether `event` was set. */
 static bool give_last(struct stream_reader *stream, struct trace_event *event, size_t *depth)
 {
     const bool is_cut = stream->process->end_ticks > stream->end;
@@ -406,8 +408,8 @@ static bool make_location(struct location_reader *location, const struct trace_s
     return true;
 }
 
-/* Returns the index of the stream with the earliest event. If times are equal, prefers the stream
- * of the innermost call in progress. */
+/* Returns the index of the stream with the earliest event, or `count` if no stream has an event. If
+ * times are equal, prefers the stream of the innermost call in progress. */
 static size_t choose_stream(const struct location_reader *location)
 {
     const size_t inner =
@@ -432,7 +434,8 @@ static bool push_owner(struct location_reader *location, struct call_owner owner
     return true;
 }
 
-/* Returns whether a call is in progress in the location, and not only in its stream. */
+/* Returns whether a call of a stream is still in progress in the location. It is not if its signal
+ * handler was left and a call outside of the handler has ended. */
 static bool is_call_in_progress(const struct location_reader *location, size_t stream, size_t depth)
 {
     for (size_t i = location->depth; i > 0; i--)
@@ -462,7 +465,8 @@ static bool next_of_location(struct location_reader *location, struct trace_even
             }
             const struct call_owner *inner = &location->owners[--location->depth];
             if (inner->stream != i || inner->depth != next->depth) {
-                /* A call of another stream has no end, because its signal handler was left. */
+                /* The innermost call is in another stream. It ends here, because its signal handler
+                 * was left. */
                 trace_event_clear(event, TRACE_INTERRUPTED, next->event.ticks);
                 event->location = next->event.location;
                 event->function = inner->function;

@@ -16,8 +16,8 @@ struct trace_cursor_selection {
 
 /*
  * Reads the events of one location, of one process in order of time, or of all processes in order
- * of their times on the common clock. TRACE_NONE as `process` or `location` stands for all. Returns
- * NULL if memory is exhausted.
+ * of their times on the common clock. TRACE_NONE as `process` or `location` stands for all. Without
+ * a selection (NULL), reads the whole trace. Returns NULL if memory is exhausted.
  *
  * The events of each location are properly nested, even if files are damaged. TRACE_LEAVE and
  * TRACE_INTERRUPTED have the function and the site of their TRACE_ENTER. Indices are valid, or

@@ -164,15 +164,14 @@ enum trace_definition {
     TRACE_DEFINITION_ALIVE
 };
 
-/* The header of a file contains the data about the process that are known at its start (file, run,
- * host, program, pid, clock, start). Members of struct trace_process that become known later are in
- * later blocks. */
+/* Adds the header of a file: the kinds of events, and the data about the process that are known
+ * when the file is begun (such as run, host, program, pid, clock and start). What becomes known
+ * later is in later blocks. */
 void trace_definitions_put_header(struct trace_bytes *out, const struct trace_process *process);
 
-/* These functions add definitions to `out`, the contents of a block of definitions, from which
- * trace_definitions_put_block makes the block. Events refer to a definition by its index. A later
- * definition with the same index replaces the earlier one, for example when a communicator gets a
- * name. */
+/* These functions add definitions to `out`, from which trace_definitions_put_block makes blocks.
+ * Events refer to a definition by its index. A later definition with the same index replaces the
+ * earlier one, for example when a communicator gets a name. */
 void trace_definitions_put_function(struct trace_bytes *out, uint32_t index,
                                     const struct trace_function *function);
 void trace_definitions_put_library(struct trace_bytes *out, uint32_t index, const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* See definitions.h. Each allocation is charged to the budget, so that a small file cannot take
- * much memory. */
+/* See definitions.h. Each allocation whose size the file determines is charged to the budget, so
+ * that a small file cannot take much memory. */
 #define _GNU_SOURCE
 #include "tools/trace/file/definitions.h"
 
@@ -330,8 +330,8 @@ static bool take_end(struct trace_definitions_reader *reader, struct trace_bytes
     return !input->failed;
 }
 
-/* Reads a time at which the process was running. If the end of the process is unknown, it is not
- * earlier than this time. */
+/* Reads a time at which the process was running. If the end of the process is unknown, `end_ticks`
+ * becomes at least this time. */
 static bool take_alive(struct trace_definitions_reader *reader, struct trace_bytes_input *input)
 {
     struct trace_process *process = reader->process;
@@ -405,8 +405,8 @@ static bool make_texts(struct trace_process *process)
     return whole;
 }
 
-/* Returns whether a number can be the length of a tick. No clock has much shorter or longer ticks,
- * but a damaged file may contain any number. */
+/* Returns whether a number can be the length of a tick. All clocks have ticks far within these
+ * limits, but a damaged file may contain any number. */
 static bool can_be_tick(double nanoseconds)
 {
     return nanoseconds > 1e-6 && nanoseconds < 1e9;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The size at which a block of definitions ends. */
+/* A block of definitions ends after the definition with which it reaches this size in bytes. */
 #define BLOCK_SIZE (UINT32_C(1) << 20)
 
 /* ---- Definitions ----------------------------------------------------------------------------- */
@@ -228,7 +228,7 @@ static void put_kinds(struct trace_bytes *out)
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
 
-/* Returns the size of a whole definition. */
+/* Returns the size of the definition at `at`, including its type and the size of its members. */
 static size_t definition_size(const unsigned char *at, const unsigned char *end)
 {
     struct trace_bytes_input input = {at, end, false};

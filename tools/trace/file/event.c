@@ -91,7 +91,7 @@ static bool has_object(const struct trace_process *process, const struct trace_e
 }
 
 /* Returns whether the communicator of the event is valid. The communicator of a message may be
- * unknown. */
+ * unknown, and TRACE_CALL_OBJECT may have none. */
 static bool has_comm(const struct trace_process *process, const struct trace_event *event)
 {
     switch (event->kind) {

@@ -38,9 +38,9 @@ enum trace_event_kind {
     TRACE_REQUEST_FREED,     /* MPI_Request_free was called, so the end of `request` will not be
                                 recorded */
 
-    /* Collectives, with `comm`, `root`, `bytes` (sent) and `received`. */
-    TRACE_COLLECTIVE_BEGIN, /* with `comm` and `root` */
-    TRACE_COLLECTIVE_END,
+    /* Collectives. */
+    TRACE_COLLECTIVE_BEGIN,     /* with `comm` and `root` */
+    TRACE_COLLECTIVE_END,       /* with `comm`, `root`, `bytes` (sent) and `received` */
     TRACE_ICOLLECTIVE_REQUEST,  /* a nonblocking collective; with `request`, `comm` and `root`
                                  */
     TRACE_ICOLLECTIVE_COMPLETE, /* with `request`, the members of TRACE_COLLECTIVE_END, and the
@@ -52,12 +52,12 @@ enum trace_event_kind {
     TRACE_RMA_PUT,
     TRACE_RMA_GET,
     TRACE_RMA_ATOMIC,   /* accumulate, fetch_and_op, … */
-    TRACE_RMA_COMPLETE, /* `request` */
+    TRACE_RMA_COMPLETE, /* with `request` only */
 
     /* Files, with `object` (file), `bytes` (written) and `received` (read). Nonblocking accesses
      * have a `request`, others TRACE_NO_REQUEST. TRACE_IO is recorded when the access has ended;
      * for nonblocking accesses, this is when the request has completed. */
-    TRACE_IO_REQUEST, /* `object`, `request` */
+    TRACE_IO_REQUEST, /* with `object` and `request` only */
     TRACE_IO,
 
     /* Objects. These events directly precede the TRACE_LEAVE of the call, or directly follow its
@@ -142,7 +142,8 @@ enum trace_event_field {
     TRACE_FIELD_ROOT,
     TRACE_FIELD_BYTES,
     TRACE_FIELD_RECEIVED,
-    TRACE_SHAPE_FIELDS, /* fields from here on are not part of a shape: see event_codec.c */
+    TRACE_SHAPE_FIELDS, /* the fields above are part of a shape (see event_codec.c); the numbers
+                           below 16 are for more of these */
     TRACE_FIELD_REQUEST = 16,
     TRACE_FIELD_VALUE,
     TRACE_FIELD_BEGINS, /* not a member: the event begins its request. Without this bit, it
@@ -159,8 +160,9 @@ extern const uint32_t trace_event_fields[TRACE_KINDS];
 void trace_event_clear(struct trace_event *event, enum trace_event_kind kind, uint64_t ticks);
 
 /* Checks the references of an event to objects of the process, so that readers need not check them.
- * An undefined site becomes TRACE_NONE. An undefined function of a call becomes `unknown`, unless
- * this is TRACE_NONE. Returns false if the event is still invalid. */
+ * An undefined site or function becomes TRACE_NONE, except that the function of a TRACE_ENTER
+ * becomes `unknown`. Returns false if the event is still invalid, as is a TRACE_ENTER without
+ * function. */
 bool trace_event_is_valid(const struct trace_process *process, uint32_t unknown,
                           struct trace_event *event);
 

@@ -78,9 +78,9 @@ bool trace_event_stack_is_valid(const struct trace_process *process, uint32_t un
 
 /*
  * While the encoder and the decoder process a block, both store its earlier events in the same way:
- * the shapes of the events, which consist of all members except time, request and value, and for
- * each sequence of shapes the shape that followed it last. Most shapes are predicted correctly by
- * this, because programs repeat themselves.
+ * the shapes of the events, and for each sequence of shapes the shape that followed it last. A
+ * shape consists of the kind and of all fields except request and value. Most shapes are predicted
+ * correctly by this, because programs repeat themselves.
  */
 
 #define SHAPES 4096   /* number of shapes that are stored; a new one replaces the oldest */
@@ -162,9 +162,9 @@ static inline uint64_t *model_request(struct trace_event_model *model, uint32_t 
 
 /*
  * The events of a block are stored in four columns, because this compresses better than one: codes,
- * times, the values of new shapes, and requests. To add an event, the encoder compares two
- * predictions, and then at most one entry of a hash table. It allocates memory only when a column
- * grows.
+ * times, values (of shapes that were not predicted, and of counters), and requests. To add an
+ * event, the encoder compares its shape with at most two predictions and one entry of a hash table.
+ * It allocates memory only when a column, the head or the stack of calls grows.
  */
 
 #define HASH_BITS 13
@@ -304,7 +304,8 @@ static unsigned char *write_shape(unsigned char *at, const union shape *shape,
     return at + (end - fields);
 }
 
-/* Adds a shape that was not predicted, and sets `code` to whether it is known or new. */
+/* Writes a shape that was not predicted to the values, and sets `code` to whether it is known or
+ * new. Adds a new shape to the model. Returns the index of the shape. */
 static uint32_t add_shape(struct trace_event_encoder *encoder, const union shape *shape,
                           unsigned char *code)
 {
@@ -534,8 +535,8 @@ static bool read_shape(struct trace_event_decoder *decoder, union shape *shape)
     return !values->failed;
 }
 
-/* Sets the members of an event from a shape, which contains only the fields that apply to its
- * kind. */
+/* Sets the members of an event: `fields` from the shape, and the others (except `ticks`) as
+ * trace_event_clear does. */
 static void set_shape(struct trace_event *event, const union shape *shape, uint32_t fields)
 {
     trace_event_clear(event, (enum trace_event_kind)shape->is.kind, event->ticks);

@@ -35,8 +35,8 @@ struct trace_event_stack {
 void trace_event_stack_free(struct trace_event_stack *stack);
 bool trace_event_stack_push(struct trace_event_stack *stack, struct trace_event_stack_call call);
 
-/* Pushes the call that `event` begins, or pops the one that it ends. Returns false if memory is
- * exhausted. */
+/* Pushes the call that `event` begins, or pops the one that it ends. `ticks` and `number` are those
+ * with which the event is stored. Returns false if memory is exhausted. */
 static inline bool trace_event_stack_note(struct trace_event_stack *stack,
                                           const struct trace_event *event, uint64_t ticks,
                                           uint64_t number)
@@ -110,7 +110,7 @@ struct trace_event_decoder_head {
 };
 
 /* Reads a head. If `stack` is not NULL, sets it to the calls in progress at the beginning of the
- * block. Returns false if the head is invalid. */
+ * block. Returns false if the head is invalid or memory is exhausted. */
 bool trace_event_decoder_read_head(struct trace_event_decoder_head *head,
                                    struct trace_event_stack *stack, const void *bytes, size_t size);
 
@@ -130,9 +130,9 @@ bool trace_event_decoder_begin(struct trace_event_decoder *decoder,
                                size_t size);
 void trace_event_decoder_free(struct trace_event_decoder *decoder);
 
-/* Sets all members of the next event except `location`, `time` and `is_known`. `kind` is not less
- * than TRACE_KINDS if this version does not know the kind. Returns false at the end of the block,
- * and also if the block is invalid; in the latter case, `left` is not 0. */
+/* Sets all members of the next event except `location`, `time` and `is_known`. `kind` is
+ * TRACE_KINDS or larger if this version does not know the kind. Returns false at the end of the
+ * block, and also if the block is invalid; in the latter case, `left` is not 0. */
 bool trace_event_decoder_next(struct trace_event_decoder *decoder, struct trace_event *event);
 
 #endif

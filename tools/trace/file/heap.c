@@ -34,7 +34,8 @@ static void put_at(struct trace_heap *heap, size_t place, const void *item)
         heap->moved(heap->context, item, place);
 }
 
-/* Puts an item into a free place, or moves it further up. */
+/* Puts an item into the free place `place`, or into a place above it if the item comes before the
+ * items there, which then move down. */
 static void rise(struct trace_heap *heap, size_t place, const void *item)
 {
     for (; place; place = (place - 1) / 2) {
@@ -46,8 +47,8 @@ static void rise(struct trace_heap *heap, size_t place, const void *item)
     put_at(heap, place, item);
 }
 
-/* Returns the final place for an item, which is the free place `place` or below it. The items
- * between move up. */
+/* Moves items up into the free place `place`, as long as they come before `item`. Returns the place
+ * that is free then. */
 static size_t sink_hole(struct trace_heap *heap, size_t place, const void *item)
 {
     for (size_t child; (child = 2 * place + 1) < heap->count; place = child) {

@@ -25,7 +25,8 @@ struct trace_heap {
     void *context;           /* argument of both functions */
 };
 
-/* Makes an empty heap. The caller may set `moved` afterwards. */
+/* Makes an empty heap. `size` is the size of an item in bytes, at most 64. The caller may set
+ * `moved` afterwards. */
 void trace_heap_start(struct trace_heap *heap, size_t size, trace_heap_order *is_before,
                       void *context);
 void trace_heap_free(struct trace_heap *heap);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Assigns numbers to keys, which are sequences of bytes. A key that is added for the first time
- * gets the next number, from 0 on. If memory is exhausted, `failed` is set, and the result is
- * TRACE_NO_NUMBER. */
+ * gets the next number, from 0 on. An empty map is {0}. If memory is exhausted, `failed` is set,
+ * and the result is TRACE_NO_NUMBER. */
 #ifndef QMPI_TRACE_FILE_MAP_H
 #define QMPI_TRACE_FILE_MAP_H
 

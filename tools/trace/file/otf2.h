@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Archives in OTF2 3.0, made from the files of a trace. Only writing them needs libotf2. Therefore,
- * the code that writes them is in a library, qmpi-otf2.module beside the tools, which is opened
- * only for this purpose. No function here makes MPI calls: processes that write an archive together
- * pass functions for communication.
+ * Archives in OTF2 3.0, made from the files of a trace. Nothing but the code that writes them needs
+ * libotf2. Therefore, this code is in a library of its own, qmpi-otf2.module beside the tools,
+ * which is opened only to write archives. No function here makes MPI calls: processes that write an
+ * archive together pass functions for communication.
  *
  *   const struct trace_otf2 *otf2 = trace_otf2_open(path of TRACE_OTF2_FILE, &problem);
  *   if (!otf2 || !otf2->write(trace, directory, NULL, &problem))
- *       … print problem, which has a hint, and free it
+ *       … print problem, which has a hint (or is NULL: out of memory), and free it
  */
 #ifndef QMPI_TRACE_FILE_OTF2_H
 #define QMPI_TRACE_FILE_OTF2_H

@@ -269,8 +269,9 @@ struct clock {
 };
 
 /* Returns the number of the clock of a process, or 0 if it is not known. Copies of a virtual
- * machine have different clocks with equal numbers, so the number of a clock is changed if its
- * comparison with rank 0 has a bound. Only the clock of rank 0 has no bound. */
+ * machine have different clocks with equal numbers. To distinguish these from the clock of rank 0,
+ * the number is changed if the comparison with rank 0 has a bound: only processes that read the
+ * clock of rank 0 itself have the bound 0. */
 static uint64_t clock_of(const struct trace_process *process)
 {
     const bool differs = process->point_count && process->points[0].bound;
@@ -303,9 +304,9 @@ static void find_donors(const struct trace *trace, struct qmpi_table *clocks, si
     }
 }
 
-/* Aligns the clocks of processes without clock points by means of the first process that has some.
- * Sets *epoch to the time since the Epoch at world time 0 (the clock of rank 0), or to 0 if no
- * process has clock points. */
+/* Aligns the clocks of processes whose donor has no clock points by means of the first process
+ * whose donor has some. Sets *epoch to the time since the Epoch at world time 0 (the clock of rank
+ * 0), or to 0 if no process has clock points. */
 static void align_clocks(struct opened_trace *opened, const size_t *donors, int64_t *epoch)
 {
     const struct trace *trace = &opened->trace;
@@ -354,8 +355,8 @@ static void add_clock(void *data, uint64_t number, void *value)
     add_bound(data, ((const struct clock *)value)->bound);
 }
 
-/* Sets the bound of the trace. Times of two processes with the same clock can be compared
- * exactly. */
+/* Sets the bound of the trace: the sum of the two largest bounds of different clocks, because times
+ * of two processes with the same clock can be compared exactly. */
 static void set_bound(struct trace *trace, const struct qmpi_table *clocks, const size_t *donors)
 {
     struct bounds bounds = {0};

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A trace: all processes of one run. */
+/* A trace: the processes of one run, or one process whose file is read alone. */
 struct trace {
     char *path;
     /* Ordered by rank; processes without a rank come last, ordered by file. */
@@ -26,8 +26,8 @@ struct trace {
                         rank */
     int64_t end;     /* `time` of the latest event, or of the end of a process that ended without
                         MPI_Finalize, if that is later */
-    uint64_t bound;  /* maximum error when times of two processes are compared; 0 if there is only
-                        one process or clock */
+    uint64_t bound;  /* maximum error in nanoseconds when times of two processes are compared; 0 if
+                        there is only one process or clock */
     bool has_bound;  /* false if there are several clocks and they were not compared */
     char *warnings;  /* problems of the files, one in each line; "" if there are none */
 };

@@ -218,8 +218,8 @@ static void sort_blocks(struct trace_source *source)
     source->block_count = count;
 }
 
-/* Finds the calls in progress at the end of a block, in `loaded`. Returns false if the block is
- * invalid. */
+/* Sets the stack of `loaded` to the calls in progress at the end of a block. Returns false if the
+ * block is invalid or memory is exhausted. */
 static bool find_stream_end(const struct trace_source *source,
                             const struct trace_source_block *block,
                             struct trace_source_loaded *loaded, struct trace_event_decoder *decoder,
@@ -354,8 +354,8 @@ static bool read_source(struct trace_source *source, struct trace_process *proce
     return true;
 }
 
-/* Returns a path without symbolic links, because a link may have been removed when a block is
- * read. */
+/* Returns a copy of the path. If it is a symbolic link, returns the path of the file, because the
+ * link may have been removed when a block is read. */
 static char *real_path(const char *path)
 {
     struct stat status;

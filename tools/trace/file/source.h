@@ -30,7 +30,8 @@ struct trace_source_stream {
     struct trace_event_stack end;
 };
 
-/* Returns the ticks of the first event that a cursor returns for a stream. */
+/* Returns the ticks of the first event that a cursor for the whole trace returns for a stream.
+ * `is_ring` is that of the process. */
 uint64_t trace_source_begin(const struct trace_source_stream *stream, bool is_ring);
 
 struct trace_source {

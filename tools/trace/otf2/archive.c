@@ -235,8 +235,8 @@ static OTF2_CallbackCode group_broadcast(void *data, OTF2_CollectiveContext *con
         group_of(data)->broadcast(group_of(data)->context, values, count * type_size(type)));
 }
 
-/* Returns the sizes of the data of all processes, which only the root needs, or NULL if memory is
- * exhausted. */
+/* Returns the sizes of the data of all processes in bytes, for the root. Without `counts`, each
+ * process has `count` values. Returns NULL if memory is exhausted. */
 static size_t *make_sizes(const struct trace_otf2_group *group, const uint32_t *counts,
                           uint32_t count, OTF2_Type type)
 {

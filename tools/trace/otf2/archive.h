@@ -25,8 +25,9 @@ bool trace_archive_make_room(const char *directory, char **problem);
 /* Removes the files of an archive; other files remain. */
 void trace_archive_remove(const char *directory);
 
-/* Opens an archive for writing. On failure, sets archive->failed. The functions below write nothing
- * if archive->files is NULL. The archive must not be moved in memory. */
+/* Opens an archive for writing. On failure, sets archive->failed; trace_archive_start must then not
+ * be called. The other functions below write nothing if archive->files is NULL. The archive must
+ * not be moved in memory, and `directory` and `group` must stay valid. */
 void trace_archive_open(struct trace_archive *archive, const char *directory,
                         const struct trace_otf2_group *group);
 
@@ -42,8 +43,8 @@ void trace_archive_open_events(struct trace_archive *archive);
 void trace_archive_close_events(struct trace_archive *archive);
 
 /* Must be called instead of trace_archive_close_events if events could not be written, by all
- * processes of a group. The archive then stays open until the process ends, because libotf2 3.0
- * would use memory that it has freed. */
+ * processes of a group. The archive then stays open until the process ends: libotf2 3.0 would use
+ * memory that it has freed when it closes the archive. */
 void trace_archive_abandon(struct trace_archive *archive);
 
 /* Returns whether there is room on the disk for the data of a thread that libotf2 still buffers. If

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See events.h. OTF2 has no records for messages to and from MPI_PROC_NULL, nor for messages whose
- * communicator or peer is unknown. These are left out, with all events of their requests. Messages
- * and collectives that are only partly in a window of time are left out, too, because readers would
- * count them.
+ * communicator or peer is unknown. These are left out, with the events of their requests. (If the
+ * begin of a receive was already written, its request ends as cancelled.) Messages and collectives
+ * that are only partly in a window of time are left out, too, because readers would count them.
  */
 #include "tools/trace/otf2/events.h"
 
@@ -15,7 +15,8 @@
 
 #include <stdlib.h>
 
-/* This many events fit into the buffer of libotf2 (4 MiB), which is then written at the end. */
+/* This many events fit into the buffer of libotf2 (4 MiB). Only if there are more, the room on the
+ * disk is checked before the file is closed. */
 enum { FEW_EVENTS = 50000 };
 
 struct writing {
@@ -34,7 +35,7 @@ struct writing {
     uint64_t matching; /* number for the next access */
     struct trace_collectives collectives;
     bool is_left_out; /* the message or collective of the current event is left out */
-    bool failed;      /* memory was exhausted */
+    bool failed;      /* memory was exhausted, or something could not be read or written */
 };
 
 /* ---- Requests -------------------------------------------------------------------------------- */
@@ -75,7 +76,8 @@ static struct request forget_request(struct writing *it, uint64_t number)
     return request;
 }
 
-/* Returns a time in the archive, but not one before the last event of the thread. */
+/* Converts a time of the trace to a time in the archive, which is not before the last event of the
+ * thread. */
 static OTF2_TimeStamp archive_time(const struct writing *it, const struct trace_thread *thread,
                                    int64_t time)
 {
@@ -181,8 +183,9 @@ static void write_cancelled_request(struct writing *it, struct trace_thread *thr
 
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
-/* Returns the root of a collective in the archive. On an intercommunicator, the root itself and the
- * other ranks of its group have no root in the remote group. */
+/* Returns the root of a collective on communicator `number`, as its rank in the communicator of the
+ * archive. On an intercommunicator, TRACE_ROOT_SELF means the process itself. The other members of
+ * the root's group do not know the root, and get OTF2_COLLECTIVE_ROOT_NONE. */
 static uint32_t root_of(const struct writing *it, const struct trace_event *event, uint32_t number)
 {
     if (number >= it->process->comm_count)
@@ -683,7 +686,8 @@ static bool prepare_writing(struct writing *it, OTF2_Archive *archive)
 }
 
 /* Closes the file of a thread, unless an error has occurred or there is no room for the data that
- * libotf2 still buffers. */
+ * libotf2 still buffers. Sets *events to the number of events in it. Returns the first error of the
+ * thread. */
 static OTF2_ErrorCode close_thread_file(const struct writing *it, OTF2_Archive *archive,
                                         size_t index, uint64_t *events)
 {

@@ -59,7 +59,8 @@ static bool is_process_selected(const struct trace_cursor_selection *selection, 
     return !selection || !selection->processes || selection->processes[process];
 }
 
-/* Returns the part of a process. Its number in the archive is its rank, if that is known. */
+/* Returns the part of a process. The number of the process in the archive is its rank, if that is
+ * known; otherwise, number_parts assigns one. */
 static struct trace_part make_part(const struct trace *trace, size_t index)
 {
     const struct trace_process *process = &trace->processes[index];
@@ -98,9 +99,9 @@ static bool number_parts(struct trace_part *parts, size_t count)
 
 /* ---- A window of time ------------------------------------------------------------------------ */
 
-/* What must be known if only a window of time is written: readers would count messages and
- * collectives that are only partly in it. The view also contains the sizes of messages whose
- * receivers do not know them. */
+/* What must be known about the events that are written. For a window of time, the pairs tell which
+ * messages and collectives are only partly in it; readers would count these. The view finds the
+ * sizes of messages whose receivers do not know them. */
 struct window {
     struct trace_view view;
     struct trace_pairs pairs;
@@ -116,7 +117,8 @@ static bool trace_may_lack_sizes(const struct trace *trace)
     return false;
 }
 
-/* Finds the pairs in a window. Returns false if memory is exhausted or a file cannot be read. */
+/* Opens the view and finds the pairs, if they are needed. Returns false if memory is exhausted or a
+ * file cannot be read. The caller frees the window in any case. */
 static bool find_window(struct window *window, const struct trace *trace,
                         const struct trace_cursor_selection *selection)
 {
@@ -247,7 +249,8 @@ static size_t sum_sizes(const size_t *sizes, int count)
     return sum;
 }
 
-/* Returns an array that gives each process the same size, on the root only. The caller frees it. */
+/* In the root, returns an array that gives each process the same size, and that the caller frees,
+ * or NULL if memory is exhausted. Returns NULL in other processes. */
 static size_t *make_equal_sizes(const struct trace_otf2_group *group, size_t size)
 {
     size_t *sizes = group->rank == 0 ? calloc((size_t)group->size, sizeof *sizes) : NULL;
@@ -298,7 +301,7 @@ static bool agree_to_go_on(struct joint *it)
 
 /* ---- Steps ----------------------------------------------------------------------------------- */
 
-/* Finds the time at which the archive begins, which is the earliest event of all processes.
+/* Finds the time at which the archive begins, which is that of the earliest event of all processes.
  * Collective. */
 static bool find_begin(struct joint *it, int64_t *begin)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process contributes to the definitions of an archive: its own definitions, its times, and
  * the number of events of each thread. (The events themselves are written by events.c.) From the
- * parts of all processes, the root makes the global definitions, and for each process a set of
- * tables. If processes write an archive together, parts and tables are sent as bytes. */
+ * parts of all processes, one process makes the global definitions, and for each process a set of
+ * tables. If processes write an archive together, the root does this, and parts and tables are sent
+ * as bytes. */
 #ifndef QMPI_TRACE_OTF2_PART_H
 #define QMPI_TRACE_OTF2_PART_H
 
@@ -16,7 +17,7 @@
 struct trace_part {
     const struct trace_process *process; /* NULL if the process has recorded nothing */
     uint64_t location;                   /* the number of its first thread in the archive */
-    int64_t base, end;                   /* times of its trace: see struct trace */
+    int64_t base, end;                   /* these and the next two: see struct trace */
     int64_t started;
     uint64_t bound;
     uint64_t *events; /* [thread]: number of events that were written */
@@ -40,7 +41,7 @@ static inline size_t trace_part_thread_count(const struct trace_part *part)
  * In the archive, an intercommunicator is a communicator of both groups, because the Python reader
  * of OTF2 3.0 cannot read the record for intercommunicators. The group that contains the lowest
  * rank comes first. These functions return the number that must be added to a rank of the remote or
- * of the local group.
+ * of the local group, which is 0 for other communicators.
  */
 int trace_part_remote_shift(const struct trace_comm *comm);
 int trace_part_local_shift(const struct trace_comm *comm);
@@ -49,7 +50,7 @@ int trace_part_local_shift(const struct trace_comm *comm);
 bool trace_part_prepare(struct trace_part *part);
 void trace_part_clear(struct trace_part *part);
 
-/* The kinds of objects whose numbers in the files of a process differ from those in the global
+/* The kinds of objects whose numbers in the events of a process may differ from those in the global
  * definitions. */
 enum trace_part_table {
     ARCHIVE_REGIONS, /* functions, then regions */

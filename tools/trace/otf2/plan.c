@@ -325,7 +325,7 @@ static void number_members(const struct trace_plan *plan, uint64_t *members, con
         members[i] = find_rank(plan, group ? group[i] : TRACE_UNDEFINED);
 }
 
-/* Adds the group of a communicator, or both groups of an intercommunicator. */
+/* Adds the group of a communicator. For an intercommunicator, this is the union of both groups. */
 static uint32_t add_group(struct trace_plan *plan, const struct trace_comm *comm)
 {
     const int remote_size = comm->remote ? comm->remote_size : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The plan of the global definitions of an archive. An object that several processes have in common
- * gets one number. The texts in a plan belong to the processes.
+ * gets one number. The names in a plan are texts of the processes or of the maps of the plan.
  */
 #ifndef QMPI_TRACE_OTF2_PLAN_H
 #define QMPI_TRACE_OTF2_PLAN_H
@@ -84,7 +84,8 @@ struct trace_plan {
     struct trace_map comm_keys;
     struct trace_plan_comm *comms;
     uint32_t *comm_order;    /* [number]: index of the communicator */
-    struct trace_map groups; /* the keys are arrays of uint64_t, the members */
+    struct trace_map groups; /* the keys are arrays of uint64_t: the members, as indices
+                                of `ranks` */
     struct trace_map window_keys;
     struct trace_plan_window *windows;
     struct trace_map file_keys, file_names;
@@ -98,13 +99,15 @@ struct trace_plan {
     size_t region_room, comm_room, window_room, file_room, metric_room, frame_room, place_room,
         context_room;
 
+    /* World times of the earliest event and of the latest end of the parts, and the time of `base`
+     * in nanoseconds since the Epoch. */
     int64_t base, end, started;
-    uint64_t bound;
-    bool failed; /* memory was exhausted */
+    uint64_t bound; /* the largest bound of the parts */
+    bool failed;    /* memory was exhausted */
 };
 
-/* Makes the plan of the parts, which must stay valid. The plan must be cleared even if `failed` is
- * set. */
+/* Makes the plan of the parts, which must stay valid until the plan is cleared. The plan must be
+ * cleared even if `failed` is set. */
 void trace_plan_make(struct trace_plan *plan, const struct trace_part *parts, size_t count);
 void trace_plan_clear(struct trace_plan *plan);
 

@@ -28,7 +28,7 @@ static void check_definition(struct definitions *it, OTF2_ErrorCode error)
 }
 
 /* Returns the number of a string, and writes it if it is new. Readers refuse strings that are not
- * UTF-8, so other bytes are replaced by U+FFFD. */
+ * UTF-8, so invalid bytes are replaced by U+FFFD; such a string may be cut off. */
 static OTF2_StringRef put_string(struct definitions *it, const char *text)
 {
     char room[1024];
@@ -119,7 +119,7 @@ static uint32_t put_name(struct definitions *it, const struct trace_plan_rank *r
     return number;
 }
 
-/* Writes properties of a process for which OTF2 has no records. */
+/* Writes, as properties of a process, what OTF2 has no records for. */
 static void put_properties(struct definitions *it, uint32_t group,
                            const struct trace_process *process)
 {

@@ -47,7 +47,7 @@ struct trace_thread {
             (thread)->error = (call);                                                              \
     } while (0)
 
-/* Returns the innermost call in progress, or NULL if there is none or its events are lost. */
+/* Returns the innermost call in progress, or NULL if there is none or its TRACE_ENTER is lost. */
 struct trace_thread_call *trace_thread_current(const struct trace_thread *thread);
 void trace_thread_enter(struct trace_thread *thread, OTF2_AttributeList *attributes,
                         uint32_t function);

@@ -20,7 +20,7 @@
 struct function_figures {
     const char *name, *group;
     uint64_t calls, bytes;
-    double time, longest;
+    double time, longest; /* seconds */
 };
 
 struct summary {

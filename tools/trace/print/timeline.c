@@ -49,10 +49,10 @@ struct timeline {
 /* The state of a thread while its line is painted. */
 struct painter {
     struct timeline *timeline;
-    double *times; /* [column][function]: seconds; the last function stands for the time outside of
-                      MPI */
-    int room;      /* number of functions in `times` */
-    int64_t last;
+    double *times;  /* [column][function]: seconds; the last function stands for the time outside of
+                       MPI */
+    int room;       /* number of functions in `times` */
+    int64_t last;   /* the time up to which the line is painted */
     uint16_t *open; /* the calls in progress */
     int open_count;
     bool has_begun;
@@ -105,7 +105,7 @@ static int column_of(const struct timeline *timeline, int64_t time)
     return column;
 }
 
-/* Adds the time from the last event to `time` to the call in progress. */
+/* Adds the time from `last` to `time` to the call in progress, or to the time outside of MPI. */
 static void paint_until(struct painter *painter, int64_t time)
 {
     struct timeline *timeline = painter->timeline;
@@ -145,7 +145,7 @@ static void add_event(struct painter *painter, const struct trace_process *proce
     }
 }
 
-/* Returns the function in which the thread spent most of a column. */
+/* Returns the function in which the thread spent most of a column, or OUTSIDE or NOTHING. */
 static uint16_t longest_function(const struct painter *painter, int column)
 {
     const double *times = &painter->times[column * (painter->room + 1)];

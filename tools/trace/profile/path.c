@@ -136,13 +136,15 @@ struct path_process {
     size_t thread_count;
     struct path_region *regions;
     struct qmpi_table requests; /* values are struct path_part */
-    struct qmpi_table counts;   /* communicator -> uint64_t, number of collectives */
+    struct qmpi_table counts;   /* for find_number: uint64_t, number of collectives */
     struct path_part *copies;   /* copies of communicators that are in progress */
     size_t copy_count, copy_room;
     uint32_t window_comm; /* communicator of the last window that was created */
     int64_t blind;        /* from this time on, the messages of the process are unknown */
 
-    /* Time outside MPI counts as work if application time has begun and profiling is on. */
+    /* Time outside MPI counts as work if MPI is initialized, also by a session (has_begun), and
+     * recording is on (is_on). `has_called` says whether a call has begun since MPI was
+     * initialized. */
     bool has_begun, is_on, has_called;
     bool has_world; /* MPI_Init was called */
     bool is_over;
@@ -368,8 +370,8 @@ static bool receive_clock(struct trace_path *path, uint32_t process, struct path
 
 enum { COUNT_CALLS, COUNT_FENCES, COUNT_FREES, COUNT_CREATES };
 
-/* Returns the number of the next collective of a kind on a communicator, which is the same in all
- * members. */
+/* Returns the number of the next collective of a kind (COUNT_…) on a communicator, which is the
+ * same in all members. Returns 0 if the communicator is unknown or has no identity. */
 static uint64_t find_number(struct trace_path *path, struct path_process *it, uint32_t comm,
                             unsigned kind)
 {
@@ -697,7 +699,7 @@ static bool follow_event(struct trace_path *path, uint32_t process)
     }
 }
 
-/* Ends a process that did not reach MPI_Finalize. */
+/* Ends the work of a process, unless MPI_Finalize has ended it. */
 static void end_path_process(struct path_process *it)
 {
     if (it->is_over)
