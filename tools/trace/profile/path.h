@@ -16,12 +16,13 @@
 
 struct trace_path;
 
-/* Finds the critical path. Reads the trace twice. Memory is only needed for messages and
- * collectives in progress. Returns NULL if memory is exhausted. */
+/* Finds the critical path. Reads the trace twice. Memory grows with the messages and collectives in
+ * progress, not with the length of the trace. Returns NULL if memory is exhausted. */
 struct trace_path *trace_path_find(const struct trace *trace);
 void trace_path_free(struct trace_path *path);
 
-/* Sets the path of a process and those of its regions in the result of this process. */
+/* Sets the members `path` of a process and of its regions in `result`, which is the result of this
+ * process alone. */
 void trace_path_fill(const struct trace_path *path, uint32_t process,
                      struct profile_result *result);
 

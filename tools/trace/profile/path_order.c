@@ -110,8 +110,9 @@ void trace_path_order_wake(struct trace_path_order *order, uint64_t number)
 
 /* ---- Going on -------------------------------------------------------------------------------- */
 
-/* Returns whether an event for which processes wait (except firm ones) may still come. It cannot
- * come any more if the next event is already later by more than the bound of the trace. */
+/* Returns whether an event for which a process that is not firm waits may still come. No such event
+ * can come any more if the next event is later than the earliest of these processes by more than
+ * the bound of the trace. */
 static bool may_still_come(const struct trace_path_order *order)
 {
     const struct trace *trace = order->trace;

@@ -3,7 +3,7 @@
  * The order in which the events of all processes are read to find the critical path: each event
  * follows those on which it depends. Events are read in order of time, except that a process waits
  * at the end of a receive or collective until the other side was read. Therefore, dependencies are
- * found even if the clocks of processes differ by more than the bound of the trace.
+ * found even if the clocks of processes differ, by up to the bound of the trace.
  */
 #ifndef QMPI_TRACE_PROFILE_PATH_ORDER_H
 #define QMPI_TRACE_PROFILE_PATH_ORDER_H
@@ -37,13 +37,14 @@ void trace_path_order_free(struct trace_path_order *order);
 /* Adds a process whose next event has this time. */
 void trace_path_order_add(struct trace_path_order *order, uint32_t process, int64_t time);
 
-/* Stores the process whose event must be read next in *process, and removes it from the order. The
- * caller adds it again with its next event, unless the process waits. Returns false if no process
- * is left. */
+/* Stores in *process the process whose event must be read next, and removes it from the order. The
+ * caller adds the process again with its next event, unless the process waits. Returns false if no
+ * process is left. */
 bool trace_path_order_next(struct trace_path_order *order, uint32_t *process);
 
 /*
- * Lets the process that was removed last wait for the message or collective with this number.
+ * Lets a process that trace_path_order_next has just returned wait for the message or collective
+ * with this number.
  * Afterwards, trace_path_order_next returns the process again for the same event. A process gives
  * up waiting when the events of the others are so much later that the awaited event cannot come any
  * more; a firm process gives up only when no process can continue. Returns true if the process must

@@ -95,7 +95,7 @@ static double time_in_mpi(const struct trace_sums *sums)
     return (double)time * seconds_per_tick(sums);
 }
 
-/* Returns the number of threads that called MPI in the run, or one. */
+/* Returns the number of threads that called MPI in application time, or 1 if there is none. */
 static int count_threads(const struct trace_sums *sums)
 {
     int threads = 0;
@@ -409,8 +409,8 @@ static void hash_members(struct profile_communicator *comm, const int *group, in
     }
 }
 
-/* Returns a number for all communicators with the same processes and the same name. The first of
- * them gets the next number. Returns TRACE_NO_NUMBER if memory is exhausted. */
+/* Returns the number that all communicators with the processes and the name of `like` share. The
+ * first of them gets the next number. Returns TRACE_NO_NUMBER if memory is exhausted. */
 static uint32_t number_communicator(struct trace_map *known,
                                     const struct profile_communicator *like)
 {
@@ -559,7 +559,8 @@ static bool fill_windows(const struct trace_sums *sums, struct profile_result *r
 }
 
 /* Formats the time that is `more` nanoseconds after `start`, which is in nanoseconds since the
- * Epoch. */
+ * Epoch; with `fraction`, including milliseconds. Returns "" for a time that cannot be formatted,
+ * and NULL if memory is exhausted. */
 static char *format_time(int64_t start, double more, bool fraction)
 {
     struct tm parts;
@@ -727,8 +728,9 @@ struct profile_result *trace_profile_make(const struct trace *trace, bool with_p
     }
     trace_path_free(path);
     struct profile_result *result = merge_all_results(parts, &good);
-    /* The result of one of several processes keeps its rank, so that it can be merged with others,
-     * like the files of single processes. */
+    /* The result of a single process keeps its rank if the run has several ranks or the process has
+     * not reached MPI_Finalize, so that it can be merged with others, like the files of single
+     * processes. */
     if (good && !result->termination && (trace->process_count > 1 || trace->processes->ranks <= 1))
         result->rank = -1;
     if (good)

@@ -2,8 +2,8 @@
 /*
  * Makes a profile from a trace: calls, bytes, times, pairs of ranks, call sites if they were
  * recorded, communicators, files and regions. If the trace is complete, these are equal to those of
- * the tool `profile` in the same run, except that a trace does not contain the communicators of
- * some calls, such as MPI_Comm_set_name.
+ * the tool `profile` in the same run, except that a trace contains neither the communicators of
+ * some calls, such as MPI_Comm_set_name, nor whether a thread slept between two polling calls.
  */
 #ifndef QMPI_TRACE_PROFILE_H
 #define QMPI_TRACE_PROFILE_H

@@ -90,6 +90,8 @@ struct trace_sums_windows {
     uint64_t times[PROFILE_WINDOWS_MOST];
 };
 
+/* `tick` is the length of a tick in seconds. trace_sums_widen_windows doubles the width until it
+ * was doubled `doublings` times in total. */
 void trace_sums_begin_windows(struct trace_sums_windows *windows, uint64_t start, double tick);
 void trace_sums_add_window(struct trace_sums_windows *windows, uint64_t from, uint64_t to);
 void trace_sums_widen_windows(struct trace_sums_windows *windows, int doublings);
@@ -122,8 +124,8 @@ struct trace_sums_call {
     int peer;          /* the peer for which the call may wait, or -1 */
     bool has_peer;
     struct {
-        size_t count;
-        uint64_t bytes;
+        size_t count;             /* number of elements of `peers` */
+        uint64_t bytes;           /* of all messages that the call has completed */
         int peers[COMPLETED_MAX]; /* -1 for unknown peers */
     } completed;
 };
@@ -131,7 +133,7 @@ struct trace_sums_call {
 struct trace_sums_thread {
     struct trace_sums_call *all;
     size_t depth, room;
-    /* The site at which the thread polled last, as an index in `sites`, or TRACE_NONE. */
+    /* The site of the last call that polled, as an index in `sites`, or TRACE_NONE. */
     uint32_t polled;
     uint64_t polled_at;          /* ticks at which that call ended */
     struct trace_event *changes; /* changes of regions, which take effect when the call ends */
@@ -178,7 +180,7 @@ struct trace_sums {
     struct trace_sums_thread *locations;
     size_t location_count;
     struct qmpi_table pending; /* number of the request -> nonblocking operation */
-    /* Number of a site and peer -> position in `waits` of the site + 1. */
+    /* Index in `sites`, and peer -> 1 + index in `waits` of this site. */
     struct qmpi_table wait_places;
     struct trace_sums_post *posts;
     size_t post_count, post_room;

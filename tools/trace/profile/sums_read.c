@@ -41,8 +41,8 @@ static void begin_application(struct trace_sums *sums, uint64_t now)
     trace_sums_begin_windows(&sums->mpi, now, sums->process->tick * 1e-9);
 }
 
-/* Lets application time begin again, because it does not include the time that tools use at the end
- * of MPI_Init. */
+/* Moves the beginning of application time to `now` if MPI was not called since this beginning.
+ * Application time does not include the time that tools use at the end of MPI_Init. */
 static void begin_application_anew(struct trace_sums *sums, uint64_t now)
 {
     if (sums->is_on && sums->on_since && !sums->on_time && !sums->has_called &&
@@ -162,7 +162,7 @@ static void count_region(struct trace_sums *sums, const struct trace_event *even
     }
 }
 
-/* Sends of fewer bytes complete without their receivers: see tools/profile/record/receives.c. */
+/* Sends of fewer bytes complete without their receivers: see tools/profile/record/receives.h. */
 enum { LARGE_SEND = 4096 };
 
 /* ---- Operations that complete later ---------------------------------------------------------- */
@@ -316,7 +316,7 @@ static void add_receive(struct trace_sums *sums, struct trace_sums_call *call,
         call->comm = event->comm;
     if (event->peer == TRACE_PROC_NULL)
         return;
-    /* This is MPI_Isendrecv. Its received bytes are unknown, so it counts as unfinished. */
+    /* This is MPI_Isendrecv. Its received bytes are unknown, so the receive stays unfinished. */
     if (!role->posts && !role->starts) {
         call->messages += event->bytes > 0;
         sums->posted++;
@@ -531,8 +531,8 @@ static void add_waits(struct trace_sums *sums, struct trace_sums_site *site,
         add_wait(sums, site, call->completed.peers[i], waited / count);
 }
 
-/* Returns the polling time of a call that tests: the time of the call, plus the time since the
- * previous such call if this call directly follows it. */
+/* Returns the polling time of a polling call: the time of the call, plus the pause before it if it
+ * follows another polling call from the same site at once. */
 static uint64_t find_polling(const struct trace_sums *sums, struct trace_sums_thread *location,
                              const struct trace_sums_call *call, uint32_t site, uint64_t now,
                              uint64_t time)
@@ -626,8 +626,8 @@ static void postpone_change(struct trace_sums *sums, struct trace_sums_thread *l
 }
 
 /* If a call is MPI_Finalize, MPI_Abort, or the last MPI_Session_finalize of a process without
- * MPI_Init, counts the call with a time of 0, and ends application time except for MPI_Abort. The
- * program may still make calls within MPI_Finalize. */
+ * MPI_Init, counts the call with a time of 0, and ends application time except for MPI_Abort. Calls
+ * that the program makes within MPI_Finalize are counted, but not in application time. */
 static void end_profile(struct trace_sums *sums, struct trace_sums_thread *location,
                         struct trace_sums_call *call, uint64_t now)
 {
@@ -715,7 +715,8 @@ static void sum_up_event(struct trace_sums *sums, const struct trace_event *even
     }
 }
 
-/* Counts calls that did not return. They last until the end of the process. */
+/* Ends the process at `end`: counts the calls that did not return, which last until then, and ends
+ * application time and regions. */
 static void end_calls(struct trace_sums *sums, uint64_t end)
 {
     for (size_t i = 0; i < sums->location_count && !sums->is_over; i++) {

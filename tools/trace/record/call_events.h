@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * This part records calls whose events need several records: the begin and the end of a call, and
- * the messages, collectives, one-sided accesses, file accesses, created objects and freed objects
- * in between. A usual call, such as MPI_Send outside of other calls, does not pass through this
- * part: observe.c makes its only record. A call with several records is opened by a record of its
- * own, and closed by another one when it returns.
+ * the messages, collectives, one-sided accesses, file accesses and created objects in between. A
+ * usual call, such as MPI_Send outside of other calls, does not pass through this part: observe.c
+ * makes its only record. A call with several records is opened by a record of its own, and closed
+ * by another one when it returns.
  */
 #ifndef QMPI_TOOL_TRACE_RECORD_CALL_EVENTS_H
 #define QMPI_TOOL_TRACE_RECORD_CALL_EVENTS_H
 
 #include "tools/trace/record/recorder.h"
 
-/* Opens a call in progress if it is not open, and records the events at its beginning. This
- * function is called at the latest before a call that is made within it, and when the call itself
- * ends. */
+/* Opens a call in progress if it is not open, and records the events at its beginning. A call is
+ * opened at the latest before another call is made within it, or when it ends and needs several
+ * records. */
 void call_events_open(struct recorder *recorder, struct flight *flight);
 
 /* Opens all calls in progress. */
 void call_events_open_all(struct recorder *recorder);
 
-/* Records the operations that a call has started. The call must have succeeded. */
+/* Follows the operations (operation.h) that a call has started, initialized, cancelled or matched,
+ * and records those that it has started, at the time `ticks`. The call must have succeeded. */
 void call_events_post(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                       uint64_t ticks);
 
-/* Records the events at the end of a call that has succeeded. */
+/* Records the events at the end of a call that has succeeded and ended at `ticks`. */
 void call_events_end(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                      uint64_t ticks);
 

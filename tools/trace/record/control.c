@@ -116,9 +116,9 @@ static int pcontrol_level(const QMPIX_Call *call)
     return *(const int *)call->arguments[0];
 }
 
-/* Records the regions of MPI_Pcontrol. A region that switches recording on is recorded after
- * recording is on. A region that switches recording off is recorded before; end_pcontrol then
- * switches it off. */
+/* Records the region that MPI_Pcontrol begins or ends. If this switches recording on, the region is
+ * recorded afterwards. If it switches recording off, the region is recorded first, and end_pcontrol
+ * then switches recording off. */
 static void follow_pcontrol(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
 {
     struct layer *layer = recorder->layer;
@@ -213,7 +213,7 @@ void control_comm_created(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
     tool_world_sessions_add(&layer->sessions, layer->tool_id, argument_comm_at(call, COMM));
-    /* With the first communicator of all processes, they agree on the directory. */
+    /* All processes agree on the directory as soon as a communicator contains all of them. */
     if (layer->sessions.private_comm != MPI_COMM_NULL && !layer->has_started) {
         layer->has_started = true;
         process_file_start_all(layer, layer->sessions.private_comm);
@@ -239,9 +239,9 @@ static void put_last_call(struct recorder *recorder, const struct flight *flight
         recorder_put(recorder, RECORD_CALL, flight->number, now, now);
 }
 
-/* Called at the beginning of MPI_Finalize. The trace ends in this call, unless a session continues
- * after it. The program may still make calls within MPI_Finalize, in delete callbacks of
- * attributes. */
+/* Called at the beginning of MPI_Finalize. The trace ends in MPI_Finalize, unless a session
+ * continues after it. The program may still make calls within MPI_Finalize, in delete callbacks of
+ * attributes, so finish_world completes the trace later. */
 static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
 {
     struct layer *layer = recorder->layer;
@@ -258,7 +258,7 @@ static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
     layer->finalize_word = word;
 }
 
-/* Records MPI_Finalize, which is in progress, because the file must be complete when it returns.
+/* Records MPI_Finalize while it is in progress, because the file must be complete when it returns.
  * Its duration is 0 unless other calls were made within it, because the remaining time is used by
  * tools. */
 static void put_finalize(struct recorder *recorder, const QMPIX_Word *word, uint64_t ticks)

@@ -11,12 +11,14 @@
 bool control_has_events(const struct traits *traits);
 
 /* Handles such a call before it is made. `is_on` says whether the call is to be recorded. Returns
- * true if the call has already been recorded, because it may not return (MPI_Abort). */
+ * true for MPI_Abort, which need not be followed further: it may not return, so its beginning was
+ * recorded here if `is_on` is true. */
 bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct flight *flight,
                     bool is_on);
 
-/* These functions handle such a call after it was made. control_after is called while events can
- * still be recorded within the call, and control_end when the call has been recorded. */
+/* These functions handle such a call after it was made. control_after records the region of
+ * MPI_Pcontrol, which ended at `ticks`, before the end of the call is recorded. control_end is
+ * called when the call has been recorded. */
 void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_succeeded,
                    uint64_t ticks);
 void control_end(struct recorder *recorder, const QMPIX_Call *call);

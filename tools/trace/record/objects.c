@@ -29,8 +29,9 @@ void record_definition_queue(struct layer *layer, struct record_definition *defi
         continue;
 }
 
-/* Returns the index of a library in the file, and defines it if it is new. Libraries are compared
- * by address, because QMPIX_Address_find always returns the same string for a library. */
+/* Returns the index of a library in the file, and defines the library if it is new. Returns
+ * TRACE_NONE if memory is exhausted. Paths are compared as pointers, because QMPIX_Address_find
+ * always returns the same string for a library. */
 static uint32_t library_index(struct layer_definitions *definitions, struct trace_bytes *out,
                               const char *path)
 {
@@ -143,7 +144,7 @@ void objects_end(struct layer *layer)
 /* ---- Indices --------------------------------------------------------------------------------- */
 
 /* Returns the index of a handle. If *is_new is set, or the handle has no index, assigns a new one.
- * Sets *is_new to whether the index is new. */
+ * Sets *is_new to whether the index is new. Returns TRACE_NONE if memory is exhausted. */
 static uint32_t index_of_handle(struct layer *layer, enum layer_object_kind kind, uint64_t handle,
                                 bool *is_new)
 {
@@ -160,8 +161,9 @@ static uint32_t index_of_handle(struct layer *layer, enum layer_object_kind kind
 
 /* ---- Communicators --------------------------------------------------------------------------- */
 
-/* Returns the world ranks of a group, by rank in the group, or NULL if memory is exhausted or MPI
- * reports an error. A rank may be TRACE_UNDEFINED. */
+/* Sets *size to the size of a group. Returns the world ranks of its members, by rank in the group;
+ * unknown ranks are TRACE_UNDEFINED. Returns NULL if memory is exhausted or MPI does not tell the
+ * size. */
 static int *find_world_ranks(MPI_Group group, MPI_Group world, int *size)
 {
     if (PMPI_Group_size(group, size) != MPI_SUCCESS)

@@ -2,7 +2,8 @@
 /*
  * The communicators, windows, files and call sites of the program. When an object is first seen, it
  * gets an index, by which events refer to it, and its definition is queued for the writer. An index
- * is never reused. The index is found by the handle, without a lock.
+ * is never reused. A known index is found without a lock: by the handle of the object, or by the
+ * return addresses of the call site.
  */
 #ifndef QMPI_TOOL_TRACE_RECORD_OBJECTS_H
 #define QMPI_TOOL_TRACE_RECORD_OBJECTS_H
@@ -77,29 +78,32 @@ void record_definitions_write(struct layer *layer, struct trace_bytes *out);
 /* ---- Communicators, windows and files -------------------------------------------------------- */
 
 /* objects_begin determines the rank of this process and the number of processes. From this call to
- * objects_end, the world ranks of the members of communicators can be determined. `session` is the
- * session that MPI begins with, or MPI_SESSION_NULL for MPI_Init. */
+ * objects_end, the world ranks of the members of communicators can be determined. `session` is a
+ * session that is open, or MPI_SESSION_NULL if MPI_Init has initialized MPI. */
 void objects_begin(struct layer *layer, MPI_Session session);
 void objects_end(struct layer *layer);
 
 /* These functions return the index of the communicator, window or file that is an argument of a
- * call, or TRACE_NONE if it is not known. An object that is seen for the first time is defined if
- * its handle is known to be valid. A file is defined in any case, because its definition asks MPI
- * for nothing. */
+ * call, or TRACE_NONE if it is not known. `argument` is the index of this argument. An object that
+ * is seen for the first time is defined if its handle is known to be valid, and not in a signal
+ * handler that interrupts recording. For a file, the handle need not be valid, because its
+ * definition asks MPI for nothing. */
 uint32_t objects_find_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_find_window(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_find_file(struct recorder *recorder, const QMPIX_Call *call, int argument);
 
 /* These functions define the communicator, window or file that a call has created, and return its
- * index. They return TRACE_NONE if none was created in this process. `argument` is the index of the
- * argument that points to the handle, and `comm` that of the communicator of a window, or -1. */
+ * index. They return TRACE_NONE if no object was created in this process, or if it cannot be
+ * defined. `argument` is the index of the argument that points to the handle, and `comm` that of
+ * the communicator of a window, or -1. */
 uint32_t objects_create_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_create_window(struct recorder *recorder, const QMPIX_Call *call, int argument,
                                int comm);
 uint32_t objects_open_file(struct recorder *recorder, const QMPIX_Call *call);
 
-/* Defines a communicator whose handle is at the address `handle` in the same way; see
- * argument_word_at. */
+/* Does the same for a communicator whose handle is stored at the address `handle` (see
+ * argument_word_at). Only the function of `call` is used, of which argument `argument` points to
+ * such a handle. */
 uint32_t objects_create_comm_at(struct recorder *recorder, const QMPIX_Call *call, int argument,
                                 const void *handle);
 

@@ -45,7 +45,7 @@ static bool is_simple_message(const QMPIX_Function *function)
 /* The single record by which a usual call of a function is recorded when it ends: see
  * `single_records` of a layer. */
 enum single_record {
-    SINGLE_NONE,   /* a single record does not suffice: end_any records the call */
+    SINGLE_NONE,   /* end_any records the call, because a single record may not suffice */
     SINGLE_CALL,   /* the call */
     SINGLE_COMM,   /* the call and its communicator */
     SINGLE_SEND,   /* the call and the message that it sends */
@@ -86,12 +86,12 @@ static inline enum single_record single_record_of(const struct layer *layer, con
 }
 
 /*
- * With MPI_THREAD_MULTIPLE, calls that have events at their beginning are opened before they are
- * carried out from now on. Without this, a call that fails would be opened only when the error
- * handler of the program makes its first call. To record the events of the failed call, MPI must be
- * queried about communicators and datatypes. At this thread level, however, MPICH holds a lock
- * while an error handler runs, and ends the process if the same thread makes a call that needs this
- * lock.
+ * Called when the program has created an error handler. From now on, with MPI_THREAD_MULTIPLE,
+ * calls that have events at their beginning are opened before they are carried out. Without this, a
+ * call that fails would be opened only when the error handler of the program makes its first call.
+ * To record the events of the failed call, MPI must be queried about communicators and datatypes.
+ * At this thread level, however, MPICH holds a lock while an error handler runs, and ends the
+ * process if the same thread makes a call that needs this lock.
  */
 static void open_calls_early(struct layer *layer)
 {
@@ -147,8 +147,8 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
     struct layer *layer = recorder->layer;
     const int number = call->function->number;
     recorder->is_mute = false;
-    flights_learn_times(call); /* done in any case, because this may be the first call, and it need
-                                  not be recorded */
+    flights_learn_times(call); /* done even for a call that is not recorded, because
+                                  flights_run_first requires it for later ones */
     if (flights_innermost(&recorder->flights))
         call_events_end_left(recorder, word);
     const bool is_on = call_events_follow_switches(recorder) && layer->options.chosen[number];
@@ -258,7 +258,7 @@ static void finish_call(struct recorder *recorder, struct flight *flight, const 
     QMPIX_Call_get_time(call, &begin, &end);
     if (end < begin)
         end = begin;
-    /* While recording is off, the stream has no open calls. */
+    /* While recording is off, the stream has no open call that could be closed. */
     recorder->is_mute = !is_recorded || recorder->is_off;
     if (traits->action == DOES_COMPLETE && !recorder->is_mute &&
         flight_state(flight->mark) == FLIGHT_RUNS &&
@@ -333,9 +333,10 @@ static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_
                : objects_find_comm(recorder, call, MESSAGE_COMM);
 }
 
-/* Finds the size of a datatype if it is not the datatype of the last call. Stores the size only of
- * predefined datatypes, because the handles of others may be reused after they are freed. With a
- * count of 0, the datatype may be invalid, because the MPI library need not check it. */
+/* Sets *size to the size of a call's datatype, and stores the size in the recorder if the datatype
+ * is predefined; the handles of others may be reused after they are freed. With a count of 0, sets
+ * *size to 0, because the datatype may be invalid: the MPI library need not check it. Returns false
+ * if MPI does not tell the size. */
 __attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
                                                          const QMPIX_Call *call, uint64_t *size)
 {
@@ -360,7 +361,7 @@ __attribute__((noinline)) static bool recorder_type_size(struct recorder *record
     return true;
 }
 
-/* Finds the peer and the tag in the status. */
+/* Finds the peer and the tag in the status. Returns false if end_any must record the call. */
 __attribute__((noinline)) static bool find_sender(const QMPIX_Call *call,
                                                   struct record_message *message)
 {
@@ -410,8 +411,8 @@ static inline bool find_received_message(struct recorder *recorder, const QMPIX_
 }
 
 /*
- * The following functions record a usual call, which is the only call in progress in its thread, as
- * a single record. The caller has taken the level, and these functions leave it. They are not
+ * The functions end_with_… record a usual call, which is the only call in progress in its thread,
+ * as a single record. The caller has taken the level, and these functions leave it. They are not
  * inlined, so that the callbacks save no registers for them.
  */
 
@@ -457,8 +458,8 @@ static inline void record_with_comm(const QMPIX_Call *call, struct recorder *rec
     flights_end_first(&recorder->flights);
 }
 
-/* Does the same as end_with_comm if the communicator is not the one of the last call, the call has
- * failed, or the chunk is full. */
+/* Does the same as end_with_comm if the communicator is not the one of the last call, its index
+ * does not fit into the record, the call has failed, or the chunk is full. */
 __attribute__((noinline)) static void end_with_other_comm(const QMPIX_Call *call, QMPIX_Word *word,
                                                           struct recorder *recorder)
 {
@@ -505,7 +506,8 @@ static inline struct recorder *find_idle_recorder(const struct layer *layer,
     return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
-/* Returns whether a call can be recorded as a single record and is not within another call. */
+/* Returns whether recording is on, and a call can be recorded as a single record and is not within
+ * another call. */
 static inline bool begins_usually(const struct layer *layer, const struct recorder *recorder,
                                   const QMPIX_Call *call)
 {
@@ -541,9 +543,9 @@ void observe_before_with_site(const QMPIX_Call *call, QMPIX_Word *word)
     begin_observed(call, word, true);
 }
 
-/* Returns whether the call is the only one in progress in the thread, and nothing about it was
- * recorded yet. The level must be taken before, because until then, a signal handler may make
- * calls. */
+/* Returns whether the call is the only one in progress in the thread, nothing about it was recorded
+ * yet, and recording is on. The level must be taken first, because until then, a signal handler may
+ * make calls that use the same recorder. */
 static inline bool ends_usually(const struct layer *layer, const struct recorder *recorder,
                                 const QMPIX_Word *word)
 {

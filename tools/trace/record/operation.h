@@ -88,10 +88,10 @@ void operation_hold(struct recorder *recorder, struct flight *flight, const QMPI
 void operation_complete_held(struct recorder *recorder, struct flight *flight,
                              const QMPIX_Call *call, uint64_t ticks);
 
-/* If a call has found its requests incomplete, and one record suffices for them (between 1 and 255
- * operations), makes the record of the call and returns true. The caller must then neither call
- * operation_complete_held nor record the call otherwise. `times` contains the begin and the end of
- * the call. */
+/* If a call holds operations and has found their requests incomplete, and one record suffices for
+ * them (at most 255 recorded operations), makes the record of the call and returns true. The caller
+ * must then neither call operation_complete_held nor record the call otherwise. `times` contains
+ * the begin and the end of the call. */
 bool operation_put_tests(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                          const uint64_t times[2]);
 
@@ -111,7 +111,8 @@ void operation_end_receive(struct flight *flight);
  * it is not known. `flight` is this call. */
 uint32_t operation_message_comm(const struct flight *flight);
 
-/* Forgets all operations, because completions may be missed while the layer is switched off. */
+/* Forgets all operations that have started, because completions may be missed while the layer is
+ * switched off. Persistent operations can be started again. */
 void operation_forget_all(struct layer *layer);
 
 #endif

@@ -137,7 +137,8 @@ enum { PATIENCE = 10, REQUESTS_AT_ONCE = 1 << 16 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* Ends a thread. The next thread that uses its level gets another location. */
+/* Called for each level of a thread that ends. The next thread that uses the level gets another
+ * location. */
 static void end_recorder_thread(struct thread_level *level)
 {
     struct recorder_row *row = (struct recorder_row *)level;

@@ -2,7 +2,7 @@
 /*
  * A recorder makes records. It belongs to one level of one thread (see toolkit/thread_state.h) and
  * to one layer. It has the chunk of memory that it fills, the calls in progress, and the results of
- * its last lookups. Recording takes no lock.
+ * its last lookups. Most calls are recorded without a lock.
  */
 #ifndef QMPI_TOOL_TRACE_RECORD_RECORDER_H
 #define QMPI_TOOL_TRACE_RECORD_RECORDER_H
@@ -51,8 +51,8 @@ struct record_chunk {
     uint64_t waited, waited_from;
     uint64_t begun; /* time at which the chunk was begun */
     int call_count; /* number of elements of `calls` */
-    /* The calls open at that time, except the innermost ones if there are too many. The outermost
-     * is first. */
+    /* The calls that were open when the chunk was begun, except the innermost ones if there are too
+     * many. The outermost is first. */
     struct record_chunk_call calls[CHUNK_CALLS];
     unsigned char *read;        /* end of the data that the writer has read */
     struct record_chunk *next;  /* next chunk in the queue or in a list of the writer */
@@ -64,8 +64,8 @@ struct record_chunk {
 struct record_pool {
     uint32_t most; /* maximum number of chunks */
     /* All accesses are sequentially consistent, so a thread that takes a chunk from a list sees all
-     * that the thread that put it there has written. For other threads, the counts are only
-     * estimates. */
+     * that the thread that put it there has written. The counts are changed separately from the
+     * lists, so they are only estimates. */
     atomic_uint made;           /* number of chunks that exist, or whose allocation failed */
     _Atomic uint64_t free_list; /* a counter, and the number of the first free chunk plus 1 */
     atomic_uint free_count;     /* length of that list */
@@ -81,14 +81,14 @@ struct record_pool {
 struct record_pool *record_pool_make(uint64_t memory);
 
 /* Returns an empty chunk, or NULL if there is none or memory is exhausted. Any thread and any
- * signal handler may call this function and the functions below, except record_pool_take_queue. */
+ * signal handler may call this function and the following ones up to record_pool_room. */
 struct record_chunk *record_chunk_take(struct record_pool *pool);
 
 /* Gives back a chunk that was handed over, and that nothing refers to any more. */
 void record_chunk_give_back(struct record_pool *pool, struct record_chunk *chunk);
 
-/* Waits until pool->returns is different from `returns`, but at most for a second, and not after a
- * signal. */
+/* Waits until pool->returns is different from `returns`, but at most for a second, and no longer
+ * than until a signal interrupts the wait. */
 void record_pool_wait(struct record_pool *pool, unsigned returns);
 
 /* Hands a chunk over to the writer. */
@@ -113,8 +113,8 @@ extern struct record_chunk record_chunk_none;
 /*
  * Records have a fixed layout and follow each other in a chunk. The writer translates them to
  * events later (write/translator.c). A call without other records is a single record. If other
- * records belong to a call, they stand between an OPEN record and a CLOSE record. The records of a
- * stream are ordered by time.
+ * records belong to a call, they stand between an OPEN record and a CLOSE or LEFT record. The
+ * records of a stream are ordered by time.
  */
 enum record_kind {
     RECORD_CALL,    /* record_head: a call from `ticks` to `end` */
@@ -215,8 +215,9 @@ struct recorder_row {
 /* Prepares the recorders. The tool's `init` must call this function. */
 void recorder_start(void);
 
-/* These functions return the recorder of a layer for a level that thread_level_enter has returned,
- * or NULL if memory is exhausted. */
+/* recorder_at returns the recorder of a layer for a level that thread_level_enter has returned;
+ * recorder_make makes this recorder if there is none. Both return NULL if memory is exhausted or
+ * `level` is NULL. */
 struct recorder *recorder_make(struct thread_level *level, struct layer *layer);
 static inline struct recorder *recorder_at(struct thread_level *level, struct layer *layer)
 {
@@ -252,7 +253,7 @@ static inline void recorder_publish(struct recorder *recorder, size_t size)
 /* Hands the chunk over to the writer. `ends_thread` says whether the thread ends. */
 void recorder_hand_over(struct recorder *recorder, bool ends_thread);
 
-/* Returns a number for a request that is unique in the process. */
+/* Returns a number for a request. No other request of the layer has this number. */
 uint64_t recorder_new_request(struct recorder *recorder);
 
 /* ---- Recording ------------------------------------------------------------------------------- */

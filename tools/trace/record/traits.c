@@ -76,8 +76,8 @@ static enum trait_action choose_action(const QMPIX_Traits *traits)
     }
 }
 
-/* Returns whether calls of the function record their communicator. Calls that only query or change
- * a communicator do not, because some programs make many of them. */
+/* Returns whether calls of the function record their communicator in an event of its own. Calls
+ * that only query or change a communicator do not, because some programs make many of them. */
 static bool tells_comm(const struct traits *traits, unsigned group)
 {
     switch (traits->action) {

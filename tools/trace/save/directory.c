@@ -151,7 +151,8 @@ char *directory_check(const char *path)
     return problem;
 }
 
-/* Returns whether a process is writing one of the files. Its writer has locked the file. */
+/* Returns whether a process is writing one of the files. A process locks its file while it writes
+ * the file. */
 static bool is_in_use(DIR *directory)
 {
     const char *name;

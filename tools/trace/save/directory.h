@@ -21,9 +21,9 @@ enum directory_state {
 };
 
 /* Creates the directory, or removes the trace of an earlier run from it. Sets `*lock` to a
- * descriptor, or to -1 if there is none. No other program prepares this directory until the caller
- * closes the descriptor. The caller does so once a file of this program exists in the directory.
- * Sets `*problem` to NULL or to a message, which the caller frees. */
+ * descriptor that locks the directory, or to -1 if there is none. No other program prepares this
+ * directory until the caller closes the descriptor, which it does once a file of this program
+ * exists in the directory. Sets `*problem` to NULL or to a message, which the caller frees. */
 enum directory_state directory_prepare(const char *path, int *lock, char **problem);
 
 /* Returns whether the directory contains a file of a trace that a program of this run wrote before

@@ -194,9 +194,10 @@ static struct trace *open_process_trace(const struct layer *layer)
     return trace;
 }
 
-/* Lets all traces begin at the earliest event of all processes, whose date is taken from the clock
- * of the first process. A file that is made from all processes later has the same times.
- * Collective. Returns false if no process has a trace. */
+/* Lets all traces begin at the earliest event of all processes. The clock of the first process that
+ * has a trace gives the date of this event. A file that is made from all processes later has the
+ * same times. Collective. `trace` is NULL if this process has none. Returns false if no process has
+ * a trace. */
 static bool share_time_base(struct trace *trace, MPI_Comm comm)
 {
     enum { BASE, FIRST, WORDS };

@@ -19,8 +19,8 @@ struct layer_format;
  * message and returns false. */
 bool formats_read_option(int tool_id, const struct layer_format **format);
 
-/* If the library that format=otf2 needs is missing, reports this, once for all processes. Called in
- * `init`. */
+/* If the option selects a format whose library is missing (OTF2), reports this, once for all
+ * processes. Called in `init`. */
 void formats_check(const struct layer *layer);
 
 /* Writes the format that the option selects. The files of the processes must be complete.

@@ -111,8 +111,10 @@ static bool is_equal(const struct matching *matching, int place, int direction)
            mine->sum[direction] == theirs->sum[!direction];
 }
 
-/* Returns how many numbers one process (`of`) sends to the other one. It sends none if the messages
- * are equal, or if the receiver has no messages to compare. */
+/* Returns how many numbers of messages in a direction one process sends to the other one. `of` is
+ * the total of the first process, which is this one if `is_mine` is set, and `other` that of the
+ * second. The first process sends no numbers if the messages are equal, or if the second one has no
+ * messages to compare. */
 static uint64_t count_numbers(const struct matching *matching, const struct total *of,
                               const struct total *other, int place, int direction, bool is_mine)
 {

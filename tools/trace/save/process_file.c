@@ -171,7 +171,8 @@ void process_file_start_all(struct layer *layer, MPI_Comm comm)
         close(lock);
 }
 
-/* Chooses the directory without communication, and so that all ranks choose the same one. */
+/* Chooses the directory without communication, but in such a way that all ranks choose the same
+ * one. On failure, returns false; a message may have been printed. */
 static bool choose_directory(struct layer *layer)
 {
     while (directory_is_complete(layer->directory)) {
@@ -247,8 +248,8 @@ void process_file_watch_save_signal(const struct layer *layer)
 
 /* ---- The end of the file --------------------------------------------------------------------- */
 
-/* Returns whether something was recorded. The file was not begun yet if the program does not call
- * MPI_Init, or if its sessions have no communicator of all processes. */
+/* Returns whether something was recorded. This may be true although the file was not begun: if the
+ * program does not call MPI_Init, or if its sessions have no communicator of all processes. */
 static bool has_records(const struct layer *layer)
 {
     return atomic_load(&layer->recorders) && atomic_load(&layer->locations);
@@ -278,8 +279,8 @@ static bool wants_trace_signals(void)
     return layer_is_in_owner() && !all;
 }
 
-/* Completes the files of all layers. Takes no lock, because the thread of the writer does the
- * work. */
+/* Completes the files of all layers. Takes no lock, because it is called in a signal handler; the
+ * threads of the writers do the work. */
 static void complete_on_signal(int number, const char *name)
 {
     static const char lost[] =

@@ -15,8 +15,8 @@
 
 struct layer;
 
-/* Prepares the directory on rank 0, and begins the file of each process that records. Collective
- * over `comm`, a communicator of all processes. */
+/* Prepares the directory on rank 0, and begins the file of each process, also of one that ranks=
+ * excludes. Collective over `comm`, a communicator of all processes. */
 void process_file_start_all(struct layer *layer, MPI_Comm comm);
 
 /* Begins the file beside the directory, because the memory is full before MPI_Init has returned;
@@ -24,12 +24,12 @@ void process_file_start_all(struct layer *layer, MPI_Comm comm);
  * printed. Any thread may call this function. */
 bool process_file_start_early(struct layer *layer);
 
-/* Installs the handler of save-signal= if the program does not handle this signal itself. Repeated
- * calls do nothing. */
+/* Installs the handler of save-signal=, or prints a message if the program handles this signal
+ * itself. May be called repeatedly. */
 void process_file_watch_save_signal(const struct layer *layer);
 
-/* Makes the writer write the contents of a ring. Any thread and any signal handler may call this
- * function. */
+/* Makes the writer write everything that has been recorded, also the contents of a ring. Any thread
+ * and any signal handler may call this function. */
 void process_file_request_save(struct layer *layer);
 
 /* Starts watching signals that end the process. Repeated calls do nothing. The thread that

@@ -198,7 +198,8 @@ void translator_begin_early(struct translator *translator, uint64_t number, uint
 }
 
 /* Called for the first record after a call was begun early. Returns whether this record continues
- * the call. If it does not, the call was left by longjmp and has no further record. */
+ * the call. If it does not, and is not TRACE_OFF, which ends all calls, the call was left by
+ * longjmp and has no further record. */
 static bool take_early(struct translator *translator, const struct record_head *head,
                        uint32_t function)
 {

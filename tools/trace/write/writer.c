@@ -341,8 +341,9 @@ static uint64_t last_event_ticks(const struct layer_writer *writer)
 }
 
 /* If the last event was some time ago, writes that the process is running, so that readers know how
- * long an unfinished call lasted. The longer nothing happens, the less often this is written. The
- * call then seems too short by at most an eighth of the time since the last event. */
+ * long an unfinished call lasted. The longer nothing happens, the less often this is written. If
+ * the process is then killed, the call seems too short by at most an eighth of the time since the
+ * last event, plus the second between two rounds. */
 static void write_alive(struct layer *layer)
 {
     struct layer_writer *writer = &layer->writer;
@@ -538,7 +539,7 @@ static void write_all(struct layer *layer, bool is_last)
     write_blocks(layer);
 }
 
-/* Writes what has been recorded, except the chunks that a ring keeps. */
+/* Writes what has been recorded since the last round. Not called if there is a ring. */
 static void write_recent(struct layer *layer)
 {
     for (struct recorder *recorder = atomic_load(&layer->recorders); recorder;
@@ -604,7 +605,8 @@ static void *run_writer(void *data)
     struct layer *layer = data;
     struct layer_writer *writer = &layer->writer;
     int64_t next = clock_now(CLOCK_MONOTONIC) + second;
-    /* This thread has inherited the program's floating-point environment. */
+    /* This thread has inherited the program's floating-point environment, in which its computations
+     * could cause signals. */
     struct qmpi_arithmetic ignored;
     qmpi_arithmetic_begin(&ignored);
     while (!atomic_load(&writer->process_end)) {
