@@ -2,6 +2,7 @@
 """However a run ends, and whatever prevents it from writing its trace, the part of the trace that was written is
 readable by the reader of the tests and by `qmpi trace`, can be converted to an archive in OTF2, and says where it
 ends."""
+import concurrent.futures
 import contextlib
 import os
 import re
@@ -11,7 +12,7 @@ import pytest
 
 from archives import HAS_READER
 from otf2_events import check_archive_of
-from support import ASAN, OPEN_MPI, clean_environment, needs_sessions
+from support import ASAN, OPEN_MPI, clean_environment, needs_sessions, wait_until
 from trace_support import MANY, PROGRAMS, STEPS, qmpi_trace, read, run, trace
 
 TERMINATIONS = PROGRAMS / "tools_terminations"
@@ -101,6 +102,22 @@ def check_full(folder, calls, *steps, options, is_whole):
 def test_the_program_continues_if_a_file_reaches_the_size_limit(limit, calls, is_whole, tmp_path):
     """The limit stops the file of the process, or only the files of the archive, which are written at the end."""
     check_full(tmp_path, calls, f"limit={limit}", options="compress=no", is_whole=is_whole)
+
+
+@pytest.mark.skipif(not HAS_READER, reason="OTF2 is not installed")
+def test_a_rank_that_has_not_failed_does_not_say_why_there_is_no_archive(tmp_path):
+    """The file of rank 1 disappears during the run. Rank 0 says for the job that there is no archive."""
+    file = tmp_path / "qmpi-trace" / "rank-1.qtrace"
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        result = pool.submit(run, MANY, "wait", cwd=tmp_path, ranks=3, tools="trace")
+        assert wait_until(lambda: file.exists() and file.stat().st_size)
+        file.unlink()
+        (tmp_path / "go").touch()
+    problems = sorted(line for line in result.result().messages if not line.startswith((" ", "hint:")))
+    assert len(problems) == 2, problems
+    assert "rank 0: no archive in OTF2: no archive was written, because a process" in problems[0]
+    assert "rank 1: no archive in OTF2: " in problems[1] and "rank-1.qtrace" in problems[1]
+    assert not list(tmp_path.rglob("traces*"))
 
 
 def test_a_converted_file_that_reaches_the_size_limit_is_removed(tmp_path):

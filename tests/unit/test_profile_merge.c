@@ -482,6 +482,22 @@ static void of_many_waits_the_longest_are_kept_unless_all_are_wanted(void **stat
     }
 }
 
+static void many_waits_of_one_process_are_reduced_even_if_the_other_has_none(void **state)
+{
+    (void)state;
+    struct profile_wait waits[PROFILE_WAITS_MOST + 10];
+    struct profile_result *result = sample_single(0, 1, "exit");
+    struct profile_result *other = sample_single(1, 1, "exit");
+    add_callsite(result, 1, "f");
+    add_callsite(other, 1, "f");
+    for (int peer = 0; peer < PROFILE_WAITS_MOST + 10; peer++)
+        waits[peer] = (struct profile_wait){0, peer, 1, 1};
+    set_waits(result, PROFILE_WAITS_MOST + 10, waits);
+    assert_true(profile_merge(result, other));
+    assert_int_equal(result->callsites[0].waits.count, PROFILE_WAITS_MOST);
+    profile_result_free(result);
+}
+
 /* Each wait of rank LONGEST is shorter than those of the other ranks, but the rank waits
  * longest in total. Its waits are fewer than half of those that are kept, so that none of them is
  * left out. */
@@ -590,6 +606,7 @@ int main(void)
         cmocka_unit_test(without_memory_the_result_stays_as_it_was),
         cmocka_unit_test(waits_of_one_rank_for_one_peer_become_one),
         cmocka_unit_test(of_many_waits_the_longest_are_kept_unless_all_are_wanted),
+        cmocka_unit_test(many_waits_of_one_process_are_reduced_even_if_the_other_has_none),
         cmocka_unit_test(short_waits_of_the_rank_that_waits_longest_are_kept),
         cmocka_unit_test(callers_do_not_depend_on_the_listed_ranks),
         cmocka_unit_test(time_outside_mpi_is_that_of_all_ranks_that_list_it),

@@ -629,25 +629,19 @@ double finder_access_bytes(const struct finder *finder)
     return result->ranks > 1 ? 2 * bytes / result->ranks : bytes;
 }
 
-static bool contains_word(const char *name, const char *const *words)
-{
-    for (; *words; words++) {
-        if (strstr(name, *words))
-            return true;
-    }
-    return false;
-}
-
 bool finder_makes_objects(const struct finder *finder, const char *function)
 {
-    static const char *const questions[] = {"_get",    "_size",   "_rank",   "_compare", "_set",
-                                            "_test",   "_extent", "_coords", "_shift",   "_count",
-                                            "_delete", "ack",     NULL};
-    return (finder_is_in(finder, function, "datatype") ||
+    static const char *const others[] = {"MPI_Type_commit", "MPI_Type_free", "MPI_Comm_free",
+                                         "MPI_Group_free",  "MPI_Info_free", "MPI_Op_free"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!strcmp(function, others[i]))
+            return true;
+    }
+    return finder_traits(function).flags & QMPIX_TRAIT_CREATES &&
+           (finder_is_in(finder, function, "datatype") ||
             finder_is_in(finder, function, "communicator") ||
-            finder_is_in(finder, function, "group") || finder_is_in(finder, function, "topology") ||
-            finder_is_in(finder, function, "info")) &&
-           !contains_word(function, questions);
+            finder_is_in(finder, function, "group") ||
+            finder_is_in(finder, function, "topology") || finder_is_in(finder, function, "info"));
 }
 
 /* ---- Neighbours ------------------------------------------------------------------------------ */

@@ -116,8 +116,8 @@ bool finder_awaits_access(const char *function);
  * and as the target. The calls that end an access may have to wait for the transfer. */
 double finder_access_bytes(const struct finder *finder);
 
-/* Whether the function creates, changes or frees datatypes, communicators (also with topologies),
- * groups or infos. */
+/* Whether the function creates, commits or frees datatypes, operations, communicators (also with
+ * topologies), groups or infos. */
 bool finder_makes_objects(const struct finder *finder, const char *function);
 
 /* Returns whether a rank that waits for a peer at a call site waits until the peer receives a

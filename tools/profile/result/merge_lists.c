@@ -262,10 +262,10 @@ static size_t choose_waits(struct profile_wait *all, size_t count)
 
 void merge_waits(struct profile_waits *mine, const struct profile_waits *its, bool every_rank)
 {
-    if (!its->count)
-        return;
-    memcpy(mine->all + mine->count, its->all, its->count * sizeof *its->all);
-    mine->count = combine_waits(mine->all, mine->count + its->count);
+    if (its->count) {
+        memcpy(mine->all + mine->count, its->all, its->count * sizeof *its->all);
+        mine->count = combine_waits(mine->all, mine->count + its->count);
+    }
     if (!every_rank && mine->count > PROFILE_WAITS_MOST)
         mine->count = choose_waits(mine->all, mine->count);
 }

@@ -218,7 +218,10 @@ struct joint {
     struct trace_archive archive;
     struct trace_part part;
     struct trace_part_tables tables;
-    /* The following three members are set only in the root. */
+    /* The following six members are set only in the root. */
+    size_t *sizes;      /* room for a size for each process */
+    int64_t *gathered;  /* room for a number from each process */
+    size_t *part_sizes; /* the sizes of the packed parts */
     struct trace_process *processes;
     struct trace_part *parts;
     struct trace_plan plan;
@@ -249,49 +252,55 @@ static size_t sum_sizes(const size_t *sizes, int count)
     return sum;
 }
 
-/* In the root, returns an array that gives each process the same size, and that the caller frees,
- * or NULL if memory is exhausted. Returns NULL in other processes. */
-static size_t *make_equal_sizes(const struct trace_otf2_group *group, size_t size)
+/* Sets it->sizes to the same size for each process. */
+static void set_equal_sizes(struct joint *it, size_t size)
 {
-    size_t *sizes = group->rank == 0 ? calloc((size_t)group->size, sizeof *sizes) : NULL;
-    for (int i = 0; sizes && i < group->size; i++)
-        sizes[i] = size;
-    return sizes;
+    for (int i = 0; it->sizes && i < it->group->size; i++)
+        it->sizes[i] = size;
 }
 
 /* Gathers `size` bytes from each process in the root. */
-static bool gather_equal(const struct trace_otf2_group *group, const void *data, size_t size,
-                         void *all)
+static bool gather_equal(struct joint *it, const void *data, size_t size, void *all)
 {
-    size_t *sizes = make_equal_sizes(group, size);
-    const bool good = group->gather(group->context, data, size, all, sizes);
-    free(sizes);
-    return good;
+    set_equal_sizes(it, size);
+    return it->group->gather(it->group->context, data, size, all, it->sizes);
 }
 
 /* Scatters `size` bytes to each process from the root. */
-static bool scatter_equal(const struct trace_otf2_group *group, const void *all, void *data,
-                          size_t size)
+static bool scatter_equal(struct joint *it, const void *all, void *data, size_t size)
 {
-    size_t *sizes = make_equal_sizes(group, size);
-    const bool good = group->scatter(group->context, all, sizes, data, size);
-    free(sizes);
-    return good;
+    set_equal_sizes(it, size);
+    return it->group->scatter(it->group->context, all, it->sizes, data, size);
+}
+
+/* Allocates what the root needs. Returns whether the root has this memory. Collective. */
+static bool allocate_in_root(struct joint *it)
+{
+    const struct trace_otf2_group *group = it->group;
+    unsigned char has_memory = 0;
+    if (is_root_process(it)) {
+        const size_t count = (size_t)group->size;
+        it->sizes = calloc(count, sizeof *it->sizes);
+        it->gathered = calloc(count, sizeof *it->gathered);
+        it->part_sizes = calloc(count, sizeof *it->part_sizes);
+        it->parts = calloc(count, sizeof *it->parts);
+        it->processes = calloc(count, sizeof *it->processes);
+        has_memory = it->sizes && it->gathered && it->part_sizes && it->parts && it->processes;
+        if (!has_memory)
+            fail_joint(it, no_memory);
+    }
+    return group->broadcast(group->context, &has_memory, sizeof has_memory) && has_memory;
 }
 
 /* Returns whether no process has failed so far. Collective. */
 static bool agree_to_go_on(struct joint *it)
 {
     const struct trace_otf2_group *group = it->group;
-    unsigned char mine = it->good, all_good = 0;
-    unsigned char *all = is_root_process(it) ? calloc((size_t)group->size, 1) : NULL;
-    bool good = gather_equal(group, &mine, sizeof mine, all);
-    if (all) {
-        all_good = 1;
-        for (int i = 0; i < group->size; i++)
-            all_good &= all[i];
-    }
-    free(all);
+    const int64_t mine = it->good;
+    bool good = gather_equal(it, &mine, sizeof mine, it->gathered);
+    unsigned char all_good = 1;
+    for (int i = 0; it->gathered && i < group->size; i++)
+        all_good &= it->gathered[i] != 0;
     good = group->broadcast(group->context, &all_good, sizeof all_good) && good;
     if (!good)
         fail_joint(it, "cannot write an archive: the processes cannot communicate\n"
@@ -306,16 +315,12 @@ static bool agree_to_go_on(struct joint *it)
 static bool find_begin(struct joint *it, int64_t *begin)
 {
     const struct trace_otf2_group *group = it->group;
-    int64_t mine = it->trace ? it->trace->base : INT64_MAX;
-    int64_t *all = is_root_process(it) ? calloc((size_t)group->size, sizeof *all) : NULL;
-    bool good = gather_equal(group, &mine, sizeof mine, all);
+    const int64_t mine = it->trace ? it->trace->base : INT64_MAX;
+    const bool good = gather_equal(it, &mine, sizeof mine, it->gathered);
     *begin = INT64_MAX;
-    for (int i = 0; all && i < group->size; i++)
-        *begin = all[i] < *begin ? all[i] : *begin;
-    good = group->broadcast(group->context, begin, sizeof *begin) && good &&
-           (all || !is_root_process(it));
-    free(all);
-    return good;
+    for (int i = 0; it->gathered && i < group->size; i++)
+        *begin = it->gathered[i] < *begin ? it->gathered[i] : *begin;
+    return group->broadcast(group->context, begin, sizeof *begin) && good;
 }
 
 static void read_joint_file(struct joint *it, const char *file)
@@ -350,31 +355,30 @@ static void write_joint_events(struct joint *it, int64_t begin)
     it->good &= !archive->failed;
 }
 
-/* Gathers the parts of all processes in the root. */
-static void gather_parts(struct joint *it)
+/* Gathers the parts of all processes in the root. Returns whether no process had failed before. */
+static bool gather_parts(struct joint *it)
 {
     const struct trace_otf2_group *group = it->group;
     struct trace_bytes mine = {0};
     it->good &= trace_part_pack(&it->part, &mine);
     const size_t size = it->good ? mine.size : 0, count = (size_t)group->size;
-    size_t *sizes = is_root_process(it) ? calloc(count, sizeof *sizes) : NULL;
-    it->good &= gather_equal(group, &size, sizeof size, sizes);
+    const size_t *sizes = it->part_sizes;
+    it->good &= gather_equal(it, &size, sizeof size, it->part_sizes);
     unsigned char *all = sizes ? malloc(sum_sizes(sizes, group->size) + 1) : NULL;
     it->good &= !is_root_process(it) || all;
     /* If the root has no memory for the parts, the others must not send them. */
-    if (agree_to_go_on(it)) {
+    const bool agreed = agree_to_go_on(it);
+    if (agreed) {
         it->good &= group->gather(group->context, mine.data, size, all, sizes);
         const unsigned char *next = all;
         for (size_t i = 0; all && i < count; i++) {
             it->good &= trace_part_unpack(next, sizes[i], &it->parts[i], &it->processes[i]);
             next += sizes[i];
         }
-    } else {
-        it->good = false;
     }
     free(all);
-    free(sizes);
     trace_bytes_free(&mine);
+    return agreed;
 }
 
 /* Scatters the tables from the root to all processes. */
@@ -391,7 +395,7 @@ static void scatter_tables(struct joint *it)
         sizes[i] = all.size - before;
     }
     if (agree_to_go_on(it)) {
-        it->good &= scatter_equal(group, sizes, &size, sizeof size);
+        it->good &= scatter_equal(it, sizes, &size, sizeof size);
         unsigned char *mine = malloc(size + 1);
         it->good &= mine != NULL;
         if (agree_to_go_on(it))
@@ -406,8 +410,7 @@ static void scatter_tables(struct joint *it)
 static void write_joint_definitions(struct joint *it)
 {
     struct trace_archive *archive = &it->archive;
-    gather_parts(it);
-    if (is_root_process(it) && it->good) {
+    if (gather_parts(it) && is_root_process(it) && it->good) {
         trace_plan_make(&it->plan, it->parts, (size_t)it->group->size);
         it->good = !it->plan.failed;
         if (it->good)
@@ -434,10 +437,8 @@ static void write_joint_archive(struct joint *it, const char *directory)
     if (is_root_process(it))
         it->good &= trace_archive_make_room(directory, it->problem);
     it->good &= find_begin(it, &begin);
-    if (!agree_to_go_on(it)) {
-        it->good = false;
+    if (!agree_to_go_on(it))
         return;
-    }
     trace_archive_open(&it->archive, directory, it->group);
     it->good = !it->archive.failed;
     if (agree_to_go_on(it) && trace_archive_start(&it->archive)) {
@@ -467,6 +468,9 @@ static void clear_joint(struct joint *it)
     }
     free(it->parts);
     free(it->processes);
+    free(it->sizes);
+    free(it->gathered);
+    free(it->part_sizes);
     trace_part_clear(&it->part);
     trace_part_clear_tables(&it->tables);
     if (it->trace)
@@ -478,13 +482,11 @@ static bool write_together(const struct trace_otf2_group *group, const char *fil
 {
     struct joint it = {.group = group, .problem = problem};
     *problem = NULL;
-    read_joint_file(&it, file);
-    if (is_root_process(&it)) {
-        it.parts = calloc((size_t)group->size, sizeof *it.parts);
-        it.processes = calloc((size_t)group->size, sizeof *it.processes);
-        if (!it.parts || !it.processes)
-            fail_joint(&it, no_memory);
+    if (!allocate_in_root(&it)) {
+        clear_joint(&it);
+        return false;
     }
+    read_joint_file(&it, file);
     write_joint_archive(&it, directory);
     const bool good = agree_to_go_on(&it);
     if (!good && is_root_process(&it)) {

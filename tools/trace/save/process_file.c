@@ -114,8 +114,10 @@ static bool share_directory(struct layer *layer, MPI_Comm comm, bool is_first)
         return false;
     if (is_first)
         memcpy(directory, layer->directory, (size_t)length);
-    if (PMPI_Bcast(directory, (int)length, MPI_BYTE, 0, comm) != MPI_SUCCESS)
+    if (PMPI_Bcast(directory, (int)length, MPI_BYTE, 0, comm) != MPI_SUCCESS) {
+        free(directory);
         return false;
+    }
     use_directory(layer, directory);
     return true;
 }
