@@ -212,8 +212,8 @@ static void many_short_waits_are_found_if_a_neighbor_works_for_longer(void **sta
 static void objects_are_counted_by_rank_over_all_functions(void **state)
 {
     (void)state;
-    static const char *const names[] = {"MPI_Type_commit", "MPI_Comm_dup",   "MPI_Type_size",
-                                        "MPI_Pack",        "MPI_Get_address"};
+    static const char *const names[] = {"MPI_Type_commit", "MPI_Comm_dup", "MPI_Type_size",
+                                        "MPI_Pack", "MPI_Get_address"};
     struct profile_result *result = sample_run();
     for (int i = 0; i < 5; i++) {
         sample_add_function(result, names[i], i == 1 ? "communicator" : "datatype");

@@ -416,7 +416,8 @@ static void use_up_memory(void)
         exit(98);
     fclose(file);
     getrlimit(RLIMIT_AS, &memory_limit);
-    const struct rlimit limit = {(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE), memory_limit.rlim_max};
+    const struct rlimit limit = {(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE),
+                                 memory_limit.rlim_max};
     setrlimit(RLIMIT_AS, &limit);
     for (size_t size = 1 << 20; size >= 16; size /= 2) {
         char *volatile memory;

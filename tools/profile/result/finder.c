@@ -640,8 +640,8 @@ bool finder_makes_objects(const struct finder *finder, const char *function)
     return finder_traits(function).flags & QMPIX_TRAIT_CREATES &&
            (finder_is_in(finder, function, "datatype") ||
             finder_is_in(finder, function, "communicator") ||
-            finder_is_in(finder, function, "group") ||
-            finder_is_in(finder, function, "topology") || finder_is_in(finder, function, "info"));
+            finder_is_in(finder, function, "group") || finder_is_in(finder, function, "topology") ||
+            finder_is_in(finder, function, "info"));
 }
 
 /* ---- Neighbours ------------------------------------------------------------------------------ */
