@@ -92,7 +92,7 @@ struct layers layers_read(const struct cli_build *build)
 
 void layers_free(struct layers *layers)
 {
-    for (int i = 0; i < layers->count; i++) {
+    for (int i = 0; i < layers->count + layers->left_out; i++) {
         if (layers->all[i].is_first)
             manifest_free(layers->all[i].manifest);
         free(layers->all[i].name);
@@ -146,41 +146,81 @@ static const char *find_communication(const struct layer *layer)
     return NULL;
 }
 
-/* Adds to QMPI_DISABLE a pattern that matches the layer, and all other layers of this name. */
-static void leave_out(const struct layer *layer)
+/* Moves a layer behind those that remain. If it is the first one of its library, the next one
+ * becomes the first. */
+static void move_behind(struct layers *layers, int index)
 {
+    struct layer layer = layers->all[index];
+    layers->count--;
+    layers->left_out++;
+    memmove(&layers->all[index], &layers->all[index + 1],
+            (size_t)(layers->count - index) * sizeof layer);
+    for (int i = index; i < layers->count && layer.is_first; i++) {
+        if (!strcmp(layers->all[i].path, layer.path)) {
+            layers->all[i].is_first = true;
+            layer.is_first = false;
+        }
+    }
+    layers->all[layers->count] = layer;
+}
+
+/* Leaves the layer *index out, with all others whose entries have the same name, because
+ * QMPI_DISABLE contains patterns of names. Returns their number, and sets *index to the index of
+ * the layer before. */
+static int leave_out(struct layers *layers, int *index)
+{
+    const char *name = layers->all[*index].entry->name;
     const char *before = qmpi_getenv("QMPI_DISABLE");
-    char *pattern = cli_escape(layer->entry->name, "*?[\\");
+    char *pattern = cli_escape(name, "*?[\\");
     char *list = before ? qmpi_format("%s:%s", before, pattern) : qmpi_copy(pattern);
+    int count = 0;
     cli_set_variable("QMPI_DISABLE", list);
     free(list);
     free(pattern);
+    for (int i = layers->count - 1; i >= 0; i--) {
+        if (!strcmp(layers->all[i].entry->name, name)) {
+            move_behind(layers, i);
+            *index -= i <= *index;
+            count++;
+        }
+    }
+    return count;
 }
 
-void layers_check_conditions(const struct layers *layers)
+/* Returns why the layer is refused, or NULL if it is not. Sets *with to the option that makes its
+ * tool communicate, or to an empty text. */
+static const char *find_refused_condition(const struct layer *layer, const char **with)
+{
+    const char *condition = layer->manifest && !layer_is_forced(layer)
+                                ? qmpi_condition_that_varies(layer->entry)
+                                : NULL;
+    *with = condition ? find_communication(layer) : NULL;
+    return *with ? condition : NULL;
+}
+
+void layers_check_conditions(struct layers *layers)
 {
     bool stops = false;
     for (int i = 0; i < layers->count; i++) {
-        const struct layer *layer = &layers->all[i];
-        const char *condition = layer->manifest && !layer_is_forced(layer)
-                                    ? qmpi_condition_that_varies(layer->entry)
-                                    : NULL;
-        const char *with = condition ? find_communication(layer) : NULL;
-        if (!with)
+        const char *with, *condition = find_refused_condition(&layers->all[i], &with);
+        if (!condition)
             continue;
-        const bool skips = qmpi_settings_skip_errors(layer->entry->on_error);
-        char *where = qmpi_problem_where(layer->entry);
+        const struct qmpi_tool_entry *entry = layers->all[i].entry;
+        const char *path = layers->all[i].manifest->path;
+        const bool skips = qmpi_settings_skip_errors(entry->on_error);
+        const int count = skips ? leave_out(layers, &i) : 0;
+        char *where = qmpi_problem_where(entry);
         if (qmpi_launcher_reports())
             qmpi_printf(
                 "%-s: the wrappers of this tool communicate%s%s, so it must be on all ranks, "
                 "without %s\n  hint: remove this option; if you know that it works, add the option "
                 "@force=yes "
                 "(manifest: %s)%-s",
-                where, *with ? " with " : "", with, condition, layer->manifest->path,
-                skips ? "\n  the run continues without this layer" : "");
+                where, *with ? " with " : "", with, condition, path,
+                count > 1 ? "\n  the run continues without the layers of this name"
+                : skips   ? "\n  the run continues without this layer"
+                          : "");
         free(where);
-        if (skips)
-            leave_out(layer);
         stops |= !skips;
     }
     if (stops)

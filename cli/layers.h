@@ -29,6 +29,7 @@ struct layers {
     struct qmpi_stack stack;
     struct layer *all;
     int count;
+    int left_out; /* by layers_check_conditions; these layers follow the others in `all` */
 };
 
 /* Reads the current stack. One process of the job reports invalid manifests. */
@@ -44,7 +45,7 @@ struct manifest *layers_find_manifest(const char *path, char **problem);
 /* If the wrappers of a tool communicate, refuses its layers that are on only some ranks, unless
  * they have the option @force=yes. Ends the command, or leaves such a layer out if errors are
  * skipped. */
-void layers_check_conditions(const struct layers *stack);
+void layers_check_conditions(struct layers *stack);
 
 /* Warns of a stack that contradicts the manifests. Only one process of the job prints warnings. */
 void layers_warn(const struct layers *stack);

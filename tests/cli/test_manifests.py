@@ -274,6 +274,19 @@ def test_a_tool_that_communicates_is_refused_if_it_is_on_some_ranks_only(tool):
         assert warnings(entry) == []
 
 
+def test_a_tool_that_is_refused_because_of_its_condition_is_not_preloaded(tool):
+    """QMPI_DISABLE leaves out all layers of a name, and the message says so."""
+    talks = tool("talks", communicates=True)
+    refused = f"{talks},@preload=yes,@ranks=0"
+    for stack, words in ((f"count:{refused}", "without this layer"),
+                         (f"{refused}:count:{talks},@preload=yes", "without the layers of this name"),
+                         (f"{talks},@preload=yes:{refused}", "without the layers of this name")):
+        result = qmpi("run", "--on-error=skip", "-t", stack, "--", "sh", "-c", "echo $QMPI_DISABLE $LD_PRELOAD")
+        disabled, preloaded = result.stdout.split()
+        assert result.returncode == 0 and disabled == str(talks) and str(talks) not in preloaded
+        assert sum(words in line for line in result.messages) == 1, result.messages
+
+
 # ---- Places of manifests -------------------------------------------------------------------------
 
 
