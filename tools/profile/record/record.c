@@ -3,7 +3,8 @@
  * See record.h. Calls are counted after they return, because only then are their arguments known to
  * be valid and their statuses set; control_before makes the exceptions. Most calls are counted in
  * record_after and end_message by inline functions. All others take the general path, begin_call
- * and finish_counted_call, where `word` holds a number other than 0 if the call counts.
+ * and finish_counted_call, where `word` holds a number other than 0 if the call counts. profile.c
+ * says which files read the tables of a thread afterwards.
  */
 #include "tools/profile/record/record.h"
 

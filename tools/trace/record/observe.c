@@ -4,7 +4,8 @@
  * clock readings, arguments and statuses are available then. Before a call, the thread only marks
  * it as in progress. This mark is needed if the call contains other calls, or does not return. The
  * callbacks distinguish usual calls from others before they change anything, and record usual calls
- * in few steps. All other calls go through begin_any and end_any, which use call_events.c.
+ * in few steps. All other calls go through begin_any and end_any, which use call_events.c. trace.c
+ * says which files process the records afterwards.
  */
 #include "tools/trace/record/observe.h"
 
