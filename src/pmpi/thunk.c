@@ -83,6 +83,7 @@ qmpi_function *qmpi_thunk_node_function(QMPI_Context node)
     return thunk;
 }
 
+/* qmpi_chain_expose has stored the nodes below the layer, and switches change them. */
 qmpi_function *qmpi_thunk_next_function(struct qmpi_layer *layer, int number)
 {
     const QMPI_Context node = qmpi_chain_next(layer->tool_id, number);

@@ -9,8 +9,9 @@
  * in write/writer.c translates chunks (write/translator.c) and writes them to the file of the
  * process. In MPI_Finalize, which record/control.c handles, save/process_file.c completes this
  * file. With format=otf2, save/formats.c then makes an archive in OTF2 from the files of all
- * processes: file/otf2.c opens the module whose sources are in otf2/. There, module.c reads the
- * files again (file/cursor.c), and events.c converts their events.
+ * processes: file/otf2.c opens the module whose sources are in otf2/. There, write_together in
+ * module.c reads the files again (file/cursor.c), and events.c converts their events. `qmpi trace
+ * --to otf2` (cli/trace.c) makes the archive later, by write_alone in module.c.
  */
 #define _GNU_SOURCE
 #include "generate/build.h"
