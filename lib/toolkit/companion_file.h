@@ -8,8 +8,9 @@
 #define QMPI_TOOLKIT_COMPANION_FILE_H
 
 /* Returns the path of file `name` of the tool that is linked with this code. The file need not
- * exist. The caller frees the path. Returns NULL if memory is exhausted or the directory of the
- * tool no longer exists. */
+ * exist. The caller frees the path. Returns NULL if the path of the tool's library cannot be found,
+ * for instance because the library was removed. Calls qmpi_memory_exhausted if memory is exhausted.
+ */
 char *tool_companion_file(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of libqmpi for tools that are compiled for the standard ABI: see convert.h. Others are
- * generated (generate/abi_calls.py): those that call MPI functions, and, except
- * QMPIX_abi_Enum_create, those that convert only an error class.
+ * Functions of libqmpi for tools that are compiled for the standard ABI: see convert.h. Functions
+ * that call MPI functions, or that convert only an error class, are generated
+ * (generate/abi_calls.py), apart from QMPIX_abi_Enum_create.
  */
 #include "abi/convert.h"
 #include "observe/observe.h"

@@ -2,8 +2,9 @@
 /*
  * See call.h. These functions of <qmpi/observer.h> return the properties of a call: its arguments,
  * its result, its bytes, its messages, its communicator, its root and its time. Bytes and messages
- * are computed when they are first asked for, and stored in the record for the other observers of a
- * run (observe.c). Messages of persistent operations, and neighbors, are not stored there.
+ * are computed when they are first asked for, and stored in the record for the other observers of
+ * this call that are adjacent to this one (a run of observers: see observe.c). Messages of
+ * persistent operations, and neighbors, are not stored there.
  */
 #include "observe/call.h"
 

@@ -11,8 +11,9 @@
 /* Sets the function that tells whether a layer is on. Until then, all layers are on. */
 void qmpi_service_use_switch(bool (*is_enabled)(int tool_id));
 
-/* Calls the callbacks of QMPIX_Service_watch whose service another layer, or none, offers now. The
- * caller must hold no lock, because callbacks may switch layers. */
+/* Calls each callback of QMPIX_Service_watch for which QMPIX_Service_find now gives another result
+ * than at the last call of this callback. The caller must hold no lock, because callbacks may
+ * switch layers. */
 void qmpi_service_notify(void);
 
 /* Returns the name of a layer's first service that matches a pattern, or NULL if there is none. */

@@ -159,7 +159,7 @@ def test_no_line_is_wider_than_80_characters():
         assert all(line == line.rstrip() for line in lines)
 
 
-def test_more_runs_than_text_can_contain_are_written_as_csv():
+def test_more_runs_than_text_can_contain_are_refused_unless_csv_is_asked_for():
     files = ["heat.json"] * 9
     result = compare(*files)
     assert result.returncode == 2 and result.stdout == ""
@@ -216,7 +216,7 @@ def test_figures_that_older_files_lack_are_unknown_and_not_zero(tmp_path):
 
 # ---- several files of one run
 
-def test_files_of_single_processes_are_runs(tmp_path):
+def test_files_of_single_processes_are_combined_into_runs(tmp_path):
     for name in ("crash.0.json", "crash.1.json", "crash.2.json"):
         document = read(name)
         # these processes began so soon after the others that they could belong to the same run

@@ -126,7 +126,7 @@ def preloaded(random, entries, linked):
     libqmpi, it becomes the bottom layer; this is not possible if the program is linked with libqmpi, or
     if another entry requires the bottom (`bottom`)."""
     listed = {entry.kind for entry in entries}
-    names = [name for name in ("few", "half") if f"pmpi {name}" not in listed]
+    names = [name for name in ("few", "half") if name in PMPI_TOOLS and f"pmpi {name}" not in listed]
     places = [] if any(entry.talks for entry in entries) else ["front"]
     places += [] if linked or any(entry.bottom for entry in entries) else ["behind"]
     if not names or not places:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The tools count and profile combine all ranks even if they are switched off on a single rank, or if a rank has MPI
-Sessions of its own. No rank waits for one that does not take part."""
+"""The tools count and profile combine all ranks even if they are switched off on a single rank. If a program uses MPI
+Sessions, they combine all ranks if these end a session together; otherwise, each process writes a file of its own. No
+rank waits for one that does not take part."""
 import pytest
 from profile_support import (JSON, SLOWER, calls, clocks, functions, load, named, names, profile, report,
                              run_steps)
@@ -196,7 +197,7 @@ def test_a_process_whose_sessions_are_finalized_reports_for_itself_without_compl
 
 
 @needs_sessions
-def test_without_the_option_output_messages_name_the_rank_and_a_file_with_its_data(tmp_path):
+def test_messages_name_the_rank_and_its_file_if_no_output_is_given(tmp_path):
     result = run_steps("session_init", "session_init=1", "session_finalize", "session_finalize=1",
                        cwd=tmp_path, ranks=1, tools="count:profile")
     assert result.returncode == 0 and names(tmp_path) == ["qmpi-profile.0.json"]

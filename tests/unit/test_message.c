@@ -146,7 +146,7 @@ static void bytes_that_are_not_utf_8_are_escaped(void **state)
     check_shown("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
 }
 
-static void lines_are_those_of_the_format(void **state)
+static void only_line_feeds_of_the_format_begin_lines(void **state)
 {
     (void)state;
     char *problem = qmpi_message("no tool '%s'\nhint: %s", "a\nhint: b", "c");
@@ -399,7 +399,7 @@ int main(void)
         TEST(control_characters_are_escaped),
         TEST(text_of_every_language_stays),
         TEST(bytes_that_are_not_utf_8_are_escaped),
-        TEST(lines_are_those_of_the_format),
+        TEST(only_line_feeds_of_the_format_begin_lines),
         TEST(printed_messages_contain_no_control_characters),
         TEST(other_conversions_are_those_of_printf),
         TEST(a_shortened_text_is_escaped),

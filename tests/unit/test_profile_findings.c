@@ -133,8 +133,8 @@ static void a_completion_waits_for_a_receiver_if_nothing_comes_from_the_peer(voi
     profile_result_free(result);
 }
 
-/* If a rank waits equally long for several peers, the finding names that of these peers which works
- * most. */
+/* If a rank waits equally long for several peers, the finding names the one of these peers that
+ * works most. */
 static void of_several_peers_the_one_that_works_most_is_late(void **state)
 {
     (void)state;
@@ -306,8 +306,9 @@ static void collectives_are_slow_if_waiting_does_not_explain_their_time(void **s
     profile_result_free(result);
 }
 
-/* With sync=yes, the time of waiting is measured apart from the time of the calls. */
-static void collectives_without_waiting_are_slow_by_their_time(void **state)
+/* With sync=yes, `time` does not contain the waiting, so all of `time` beyond that of the fastest
+ * calls is lost. */
+static void waiting_that_was_measured_apart_is_not_subtracted_from_slow_collectives(void **state)
 {
     (void)state;
     struct profile_result *result = make_slow();
@@ -849,7 +850,7 @@ int main(void)
         cmocka_unit_test(among_ranks_that_do_not_wait_the_busiest_one_is_last),
         cmocka_unit_test(a_rank_does_not_wait_for_itself),
         cmocka_unit_test(collectives_are_slow_if_waiting_does_not_explain_their_time),
-        cmocka_unit_test(collectives_without_waiting_are_slow_by_their_time),
+        cmocka_unit_test(waiting_that_was_measured_apart_is_not_subtracted_from_slow_collectives),
         cmocka_unit_test(objects_that_are_not_freed_are_leaked),
         cmocka_unit_test(windows_are_objects_too),
         cmocka_unit_test(only_communicators_that_must_exist_are_leaked),

@@ -21,7 +21,7 @@ static char *escape(const char *text)
     return escaped;
 }
 
-static void text_is_no_markup_and_valid_utf8(void **state)
+static void encoded_text_is_valid_utf8_without_markup(void **state)
 {
     (void)state;
     static const char *const texts[][2] = {
@@ -176,7 +176,7 @@ static void a_page_contains_each_run_and_no_markup_of_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_is_no_markup_and_valid_utf8),
+        cmocka_unit_test(encoded_text_is_valid_utf8_without_markup),
         cmocka_unit_test(data_of_any_size_is_unpacked_unchanged),
         cmocka_unit_test(a_page_contains_each_run_and_no_markup_of_names),
     };

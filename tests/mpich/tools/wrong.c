@@ -32,7 +32,7 @@ static const QMPI_Context no_context = {NULL};
 
 static void intruder(void)
 {
-    trace("wrong WRONG: an interceptor ran that was never accepted");
+    trace("wrong WRONG: an interceptor ran that was refused or replaced");
 }
 
 static void check_get_function(int tool_id, int number, const char *when)

@@ -2,7 +2,8 @@
 /*
  * Violates a rule for tools, usually in MPI_Comm_rank; the option `does` selects the rule. `qmpi
  * run --validate` finds each violation: see tests/cli/test_validate.py. Without the option `does`,
- * and with does=uses-objects or does=declares-all, no rule is violated.
+ * and with does=declares-all, no rule is violated; nor with does=uses-objects, if MPI provides
+ * MPI_THREAD_MULTIPLE. For does=lacks-variant and does=hoards, there are only notes.
  */
 #include <qmpi/observer.h>
 
@@ -116,7 +117,7 @@ static void leave_objects(void)
         PMPI_Irecv(&received, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
 }
 
-/* This is allowed: nothing is left over. */
+/* This is allowed with MPI_THREAD_MULTIPLE: nothing is left over. */
 static void use_objects(void)
 {
     int sent[2] = {1, 2}, received[2];

@@ -2,7 +2,7 @@
 /*
  * The parts of the result of this process that consist of calls, summed up over its threads:
  * functions, regions and call sites, the time between calls, and the calls in progress. The header
- * also declares the helpers that rank_result.c shares.
+ * also declares helpers that rank_result.c, rank_flights.c and rank_outside.c use.
  */
 #ifndef QMPI_TOOL_PROFILE_COLLECT_RANK_CALLS_H
 #define QMPI_TOOL_PROFILE_COLLECT_RANK_CALLS_H

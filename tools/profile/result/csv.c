@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns in their order. New ones go to the end, because scripts may count columns. The
- * figures of figures.h that have no column here get columns after these. */
+/* The columns in their order. The figures of figures.h that have no column here get columns after
+ * these. Scripts may count columns, so a new column is best made as the last figure; one that is
+ * added here moves those of the figures. */
 /* clang-format off */
 #define COLUMNS(X) \
     X(table) X(region) X(name) X(text) X(rank) X(from) X(to) X(calls) \

@@ -221,9 +221,9 @@ static size_t combine_waits(struct profile_wait *all, size_t count)
     return combined;
 }
 
-/* Returns the rank that waits longest in total. `all` is in the order of the ranks. This rank also
- * waited longest in each earlier result that contained it. Therefore, its longest waits were kept
- * in earlier merges. */
+/* Returns the rank that waits longest in total. `all` is in the order of the ranks. Usually, this
+ * function has also returned this rank for each earlier result that contained it, so that
+ * choose_waits has kept the longest waits of this rank. */
 static int find_longest_waiter(const struct profile_wait *all, size_t count)
 {
     double most = -1, time = 0;

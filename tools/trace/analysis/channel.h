@@ -37,16 +37,17 @@ void trace_channel_order_free(struct trace_channel_order *order);
 /* Must be called for each event of the process, in order of time. */
 void trace_channel_order_add(struct trace_channel_order *order, const struct trace_event *event);
 
-/* Must be called when no event follows, or when the following events belong to other messages.
- * Pending receives then have no end, and places in channels start at 0 again. */
+/* Must be called when no event follows, and when the layer is switched off (TRACE_OFF), after which
+ * the messages of each channel are counted anew. Pending receives then have no end, and places in
+ * channels start at 0 again. */
 void trace_channel_order_finish(struct trace_channel_order *order);
 
 /*
- * Sets `later` to the number of places by which a receive is later in its channel than in the order
- * of completion (below 0 if it is earlier). `completion` is the number of the receive among the
- * completed receives of the process that have a channel, from 0 on. Receives must be asked for in
- * this order, each until the result is true. Returns false if the place is not known yet and
- * further events must be added.
+ * Sets `later` to the place of a receive in its channel minus the number of receives of this
+ * channel that completed before it. `completion` is the number of the receive among the completed
+ * receives of the process that have a channel, from 0 on. Receives must be asked for in this order,
+ * each until the result is true. Returns false if the place is not known yet and further events
+ * must be added.
  */
 bool trace_channel_order_find(struct trace_channel_order *order, uint64_t completion,
                               int64_t *later);
