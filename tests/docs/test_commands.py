@@ -200,6 +200,19 @@ def test_paths_in_contributing_exist():
         assert "NAME" in path or (SOURCE / path).exists(), path
 
 
+def test_identifiers_in_contributing_exist():
+    """Checks the identifiers with an underscore between backquotes: they are somewhere in the sources, or name a test
+    by its folder and its file, as tool_trace does."""
+    names = set(re.findall(r"`([A-Za-z]\w*_\w*)`", (SOURCE / "CONTRIBUTING.md").read_text()))
+    files = [path for folder in ("src", "lib", "tools", "cli", "include", "tests", "bench")
+             for path in (SOURCE / folder).rglob("*") if path.suffix in (".c", ".h", ".py", ".js", ".S", ".inc", ".build")]
+    tests = {path.stem for path in files}
+    text = "\n".join(path.read_text(errors="replace") for path in files)
+    assert len(names) > 100
+    assert {name for name in names if "NAME" not in name and name not in text
+            and f"test_{name.partition('_')[2]}" not in tests} == set()
+
+
 def conformance_table(name):
     """Returns the lines of a file of conformance/, as lists of fields."""
     lines = (SOURCE / "conformance" / name).read_text().splitlines()
