@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "sites/modules.h"
 
+#include "dispatch/dispatch.h"
 #include "elf/elf.h"
 #include "pmpi/pmpi.h"
 #include "redirect/redirect.h"
@@ -175,12 +176,15 @@ static bool is_tool_of_layer(const struct qmpi_module *module)
 enum qmpi_module_code qmpi_module_find_code(uintptr_t address, bool *is_permanent)
 {
     const struct qmpi_module *module = qmpi_module_find(address);
-    *is_permanent = module && qmpi_module_is_open(module);
+    /* While one thread builds the stack, another one may walk in the program. It must not read the
+     * layers yet, and its result may later be wrong. */
+    const bool has_layers = qmpi_chain_is_active();
+    *is_permanent = module && has_layers && qmpi_module_is_open(module);
     if (qmpi_caller_is_between((const void *)address))
         return QMPI_CODE_BETWEEN;
     if (address - getauxval(AT_ENTRY) < START_SIZE || (module && is_c_library(module)))
         return QMPI_CODE_START;
-    return module && is_tool_of_layer(module) ? QMPI_CODE_LAYER : QMPI_CODE_PROGRAM;
+    return module && has_layers && is_tool_of_layer(module) ? QMPI_CODE_LAYER : QMPI_CODE_PROGRAM;
 }
 
 /* ---- Closing --------------------------------------------------------------------------------- */
