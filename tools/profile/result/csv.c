@@ -13,8 +13,8 @@
 #include <string.h>
 
 /* The columns in their order. The figures of figures.h that have no column here get columns after
- * these. Scripts may count columns, so a new column is best made as the last figure; one that is
- * added here moves those of the figures. */
+ * these. Readers find a column by its name (docs/compatibility.md), so new ones may be added here.
+ */
 /* clang-format off */
 #define COLUMNS(X) \
     X(table) X(region) X(name) X(text) X(rank) X(from) X(to) X(calls) \
