@@ -50,12 +50,20 @@ static void add_by_name(struct loaded *loaded, struct link_map *any, const char 
     }
 }
 
+/* Returns the address to which an entry of the dynamic section of a loaded file leads. On most
+ * processors, glibc has already added the address at which the file is loaded. */
+static const void *dynamic_pointer(const struct link_map *file, const ElfW(Dyn) *entry)
+{
+    const ElfW(Addr) address = entry->d_un.d_ptr;
+    return (const void *)(address < file->l_addr ? address + file->l_addr : address);
+}
+
 static void add_needed(struct loaded *loaded, struct link_map *file)
 {
     const char *strings = NULL;
     for (const ElfW(Dyn) *entry = file->l_ld; entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_STRTAB)
-            strings = (const char *)entry->d_un.d_ptr; /* glibc has relocated it */
+            strings = dynamic_pointer(file, entry);
     }
     for (const ElfW(Dyn) *entry = file->l_ld; strings && entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_NEEDED)
