@@ -50,11 +50,10 @@ static void add_by_name(struct loaded *loaded, struct link_map *any, const char 
     }
 }
 
-/* Returns the address to which an entry of the dynamic section of a loaded file leads. On most
- * processors, glibc has already added the address at which the file is loaded. */
-static const void *dynamic_pointer(const struct link_map *file, const ElfW(Dyn) *entry)
+/* Returns the place of an address in the dynamic section of a loaded file. On most processors,
+ * glibc has already added the address at which the file is loaded. */
+static const void *dynamic_pointer(const struct link_map *file, ElfW(Addr) address)
 {
-    const ElfW(Addr) address = entry->d_un.d_ptr;
     return (const void *)(address < file->l_addr ? address + file->l_addr : address);
 }
 
@@ -63,7 +62,7 @@ static void add_needed(struct loaded *loaded, struct link_map *file)
     const char *strings = NULL;
     for (const ElfW(Dyn) *entry = file->l_ld; entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_STRTAB)
-            strings = dynamic_pointer(file, entry);
+            strings = dynamic_pointer(file, entry->d_un.d_ptr);
     }
     for (const ElfW(Dyn) *entry = file->l_ld; strings && entry->d_tag != DT_NULL; entry++) {
         if (entry->d_tag == DT_NEEDED)
