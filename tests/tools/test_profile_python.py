@@ -128,7 +128,7 @@ def check_late(tmp_path, script):
     assert findings, document["functions"]
     first = findings[0]
     assert (first["kind"], first["rank"], Path(first.get("file", "")).name, first.get("line")) == (
-        "late-sender", 1, script.name, line_of(script, "late")), findings
+        "late-sender", 0, script.name, line_of(script, "late")), findings
     assert f"{script.name}:{first['line']}" in first["summary"]
 
 
