@@ -5,7 +5,8 @@
 #include "util/util.h"
 
 /* ticks_refine stores this, and any thread may load it meanwhile. Neither needs an order, because
- * an old value is only less precise, and no other data depends on it. */
+ * an old value is only less precise, and no other data depends on it. A plain load of the word is
+ * atomic, too, and lets the compiler multiply by the word in memory. */
 uint64_t ticks_scale = UINT64_C(1) << 58;
 
 void ticks_refine(void)

@@ -28,7 +28,7 @@ static inline uint64_t ticks_now(void)
 static inline uint64_t ticks_nanoseconds(uint64_t ticks)
 {
     __extension__ typedef unsigned __int128 wide;
-    return (uint64_t)((wide)(ticks << 6) * __atomic_load_n(&ticks_scale, __ATOMIC_RELAXED) >> 64);
+    return (uint64_t)((wide)(ticks << 6) * ticks_scale >> 64);
 }
 
 #endif
