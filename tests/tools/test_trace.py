@@ -602,6 +602,40 @@ def test_an_existing_trace_is_replaced_but_other_files_are_kept(tmp_path):
     assert sorted(path.name for path in (tmp_path / "qmpi-trace").iterdir()) == ["mine", "rank-0.qtrace"]
 
 
+def write_foreign_archive(directory):
+    otf2 = pytest.importorskip("otf2", reason="python3-otf2 is not installed")
+    with otf2.writer.open(str(directory), timer_resolution=1) as writer:
+        definitions = writer.definitions
+        machine = definitions.system_tree_node("machine")
+        definitions.location("thread", group=definitions.location_group("process", system_tree_parent=machine))
+
+
+@pytest.mark.parametrize("name", ["traces.otf2", "traces", "trace.json"])
+def test_the_trace_of_another_tool_is_kept(tmp_path, name):
+    """The files of an archive in OTF2 have the same names in all tools. An incomplete one has no file traces.otf2."""
+    directory = tmp_path / "qmpi-trace"
+    if name == "trace.json":
+        directory.mkdir()
+        (directory / name).write_text("[]")
+    else:
+        write_foreign_archive(directory)
+    if name == "traces":
+        (directory / "traces.otf2").unlink()
+        (directory / "traces.def").unlink()
+    before = {path: path.is_file() and path.read_bytes() for path in directory.rglob("*")}
+    result = run(STEPS, "init", "finalize", cwd=tmp_path)
+    assert result.returncode == 2 and len([line for line in result.messages if f"contains {name}," in line]) == 1
+    assert {path: path.is_file() and path.read_bytes() for path in directory.rglob("*")} == before
+
+
+def test_an_archive_of_which_only_the_files_in_otf2_were_kept_is_replaced(tmp_path):
+    trace(tmp_path, STEPS, "init", "finalize", ranks=1)
+    (tmp_path / "qmpi-trace" / "rank-0.qtrace").unlink()
+    (tmp_path / "qmpi-trace" / "traces" / "7.evt").write_text("")
+    trace(tmp_path, STEPS, "init", "finalize", ranks=1, archive=False)
+    assert [path.name for path in (tmp_path / "qmpi-trace").iterdir()] == ["rank-0.qtrace"]
+
+
 @pytest.mark.parametrize("tools, words", [
     ("trace,output=a:trace,output=a", "layer 2 (trace) writes to the same directory"),
     ("trace,output=no/a", "cannot create this directory"),

@@ -20,6 +20,7 @@
 #define TRACE_OTF2_FILE "qmpi-otf2.module" /* in the directory of the tools */
 #define TRACE_OTF2_FUNCTION "trace_otf2_find"
 #define TRACE_OTF2_ANCHOR "traces.otf2" /* in the directory of an archive */
+#define TRACE_OTF2_CREATOR "qmpi"       /* the creator in the anchor file; the version follows */
 
 /*
  * Processes that write an archive together. All processes call all functions in the same order. The

@@ -19,8 +19,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define CREATOR "qmpi"
-
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
 /* Records an error for the message. Without this callback, libotf2 would print errors, and it would
@@ -72,7 +70,8 @@ static bool is_written_by_qmpi(const char *anchor)
     OTF2_ErrorCallback callback = OTF2_Error_RegisterCallback(note_error, &ignored);
     OTF2_Reader *reader = OTF2_Reader_Open(anchor);
     const bool found = reader && OTF2_Reader_GetCreator(reader, &creator) == OTF2_SUCCESS &&
-                       creator && !strncmp(creator, CREATOR " ", strlen(CREATOR) + 1);
+                       creator &&
+                       !strncmp(creator, TRACE_OTF2_CREATOR " ", strlen(TRACE_OTF2_CREATOR) + 1);
     free(creator);
     if (reader)
         OTF2_Reader_Close(reader);
@@ -355,8 +354,8 @@ bool trace_archive_start(struct trace_archive *archive)
                                        : OTF2_Archive_SetSerialCollectiveCallbacks(archive->files);
     trace_archive_check(archive, error);
     if (error == OTF2_SUCCESS && (!group || !group->rank))
-        trace_archive_check(archive,
-                            OTF2_Archive_SetCreator(archive->files, CREATOR " " QMPI_VERSION));
+        trace_archive_check(
+            archive, OTF2_Archive_SetCreator(archive->files, TRACE_OTF2_CREATOR " " QMPI_VERSION));
     return error == OTF2_SUCCESS;
 }
 

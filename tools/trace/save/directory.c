@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -37,7 +38,7 @@ static bool is_json_of_rank(const char *name)
  * in the directory `traces` of an archive. */
 static bool is_of_trace(const char *name, bool in_events)
 {
-    static const char *const names[] = {"traces.otf2", "traces.def", "trace.perfetto-trace",
+    static const char *const names[] = {TRACE_OTF2_ANCHOR, "traces.def", "trace.perfetto-trace",
                                         "trace.json", NULL};
     if (in_events)
         return ends_with(name, ".evt") || ends_with(name, ".def");
@@ -75,25 +76,62 @@ static DIR *open_in(int parent, const char *name)
     return directory;
 }
 
-/* Returns the name of the first entry that does not belong to a trace, or NULL if there is none.
- * The caller frees it. */
-static char *find_foreign(DIR *directory, bool in_events)
+/* Returns whether there is an entry that does not belong to a trace, and copies the name of the
+ * first one. */
+static bool has_foreign_name(DIR *directory, bool in_events, char foreign[NAME_MAX + 1])
 {
     const char *name;
-    char *foreign = NULL;
-    while (!foreign && (name = next_name(directory))) {
+    bool found = false;
+    while (!found && (name = next_name(directory))) {
         const bool nested = is_directory(dirfd(directory), name);
-        if (nested && !in_events && !strcmp(name, archive_directory)) {
-            DIR *inner = open_in(dirfd(directory), name);
-            foreign = inner ? find_foreign(inner, true) : strdup(name);
-            if (inner)
-                closedir(inner);
+        DIR *inner = NULL;
+        if (nested && !in_events && !strcmp(name, archive_directory))
+            inner = open_in(dirfd(directory), name);
+        if (inner) {
+            found = has_foreign_name(inner, true, foreign);
+            closedir(inner);
         } else if (nested || !is_of_trace(name, in_events)) {
-            foreign = strdup(name);
+            found = true;
+            stpcpy(foreign, name);
         }
     }
     rewinddir(directory);
-    return foreign;
+    return found;
+}
+
+/* Returns whether the anchor file of an archive names qmpi as its creator, in a string that begins
+ * with "qmpi ". */
+static bool is_anchor_of_qmpi(int anchor)
+{
+    static const char creator[] = "\0" TRACE_OTF2_CREATOR " ";
+    char bytes[4096];
+    const ssize_t length = read(anchor, bytes, sizeof bytes);
+    return length > 0 && memmem(bytes, (size_t)length, creator, sizeof creator - 1);
+}
+
+/* Returns whether another tool has written the files, and copies the name of one of them. Their
+ * names do not tell, because all tools give the files of an archive in OTF2 the same names. But
+ * each trace of qmpi has a file with the suffix .qtrace, and the anchor file of an archive names
+ * qmpi. */
+static bool is_trace_of_other_tool(DIR *directory, char foreign[NAME_MAX + 1])
+{
+    const char *name;
+    bool is_own = false, has_files = false;
+    while ((name = next_name(directory))) {
+        is_own = is_own || ends_with(name, TRACE_FILE_SUFFIX);
+        if (!has_files)
+            stpcpy(foreign, name);
+        has_files = true;
+    }
+    rewinddir(directory);
+    const int anchor =
+        openat(dirfd(directory), TRACE_OTF2_ANCHOR, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (anchor >= 0) {
+        is_own = is_anchor_of_qmpi(anchor);
+        stpcpy(foreign, TRACE_OTF2_ANCHOR);
+        close(anchor);
+    }
+    return has_files && !is_own;
 }
 
 static char *complain(const char *path, const char *reason)
@@ -105,10 +143,11 @@ static char *complain(const char *path, const char *reason)
 
 static char *complain_about(const char *path, const char *foreign)
 {
-    return qmpi_message("output=%s: this directory contains %.100s, which is not part of a trace; "
-                        "it is left as it is\n"
-                        "hint: give the directory of the trace another name, or move what is there",
-                        path, foreign);
+    return qmpi_message(
+        "output=%s: this directory contains %.100s, which is not part of a trace of "
+        "qmpi; it is left as it is\n"
+        "hint: give the directory of the trace another name, or move what is there",
+        path, foreign);
 }
 
 /* Returns the directory that contains the path. */
@@ -141,13 +180,13 @@ char *directory_check(const char *path)
     if (access(path, W_OK | X_OK))
         return complain(path, strerror(errno));
     DIR *directory = opendir(path);
-    char *foreign = directory ? find_foreign(directory, false) : NULL;
-    char *problem = !directory ? complain(path, strerror(errno))
-                    : foreign  ? complain_about(path, foreign)
-                               : NULL;
-    if (directory)
-        closedir(directory);
-    free(foreign);
+    if (!directory)
+        return complain(path, strerror(errno));
+    char foreign[NAME_MAX + 1];
+    char *problem = NULL;
+    if (has_foreign_name(directory, false, foreign) || is_trace_of_other_tool(directory, foreign))
+        problem = complain_about(path, foreign);
+    closedir(directory);
     return problem;
 }
 

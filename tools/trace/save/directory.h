@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The directory of a trace. The contents of an existing directory are replaced if all of its files
- * have names of files of a trace. No other file is removed.
+ * have names of files of a trace, and qmpi has written that trace. No other file is removed.
  */
 #ifndef QMPI_TOOL_TRACE_SAVE_DIRECTORY_H
 #define QMPI_TOOL_TRACE_SAVE_DIRECTORY_H
