@@ -97,6 +97,8 @@ def test_files_of_tools_are_complete_when_the_program_takes_their_descriptors(tm
                          cwd=tmp_path)
     check_unchanged(result, ranks)
     assert not result.messages
+    names = {"t", "m"} | {name for rank in range(ranks) for name in (f"l.{rank}", f"s.{rank}.csv")}
+    assert set(os.listdir(tmp_path)) == names
     for rank in range(ranks):
         log = (tmp_path / f"l.{rank}").read_text()
         assert log.count("MPI_Barrier(") == 150 and "MPI_Finalize(" in log

@@ -51,7 +51,8 @@ static bool name_file(const struct mpit_layer *layer, const char *pattern, bool 
     const struct tool_output_names names = {.pattern = pattern,
                                             .tool_id = layer->tool_id,
                                             .rank = layer->rank,
-                                            .is_of_process = is_of_process};
+                                            .is_of_process = is_of_process,
+                                            .folder = layer->folder};
     return tool_output_make(output, &names);
 }
 

@@ -20,6 +20,7 @@ struct mpit_layer {
     enum lifecycle_moment at;
     bool json;
     const char *output;                 /* a pattern, NULL for stderr, or "-" for stdout */
+    const char *folder;                 /* where relative names of files begin */
     const char *patterns, *globs, *csv; /* the options show=, pvars= and csv=, or NULL */
     /* Held while the following members change, except `sessions`, which is atomic, and `samples`,
      * which has a lock of its own. */

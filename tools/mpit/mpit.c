@@ -14,6 +14,7 @@
 #include <qmpi/qmpi.h>
 
 #include <string.h>
+#include <unistd.h>
 
 /* ---- The interceptors ------------------------------------------------------------------------ */
 
@@ -145,6 +146,7 @@ static void init_mpit_layer(int tool_id)
     if (!read_mpit_options(layer))
         return;
     tool_output_name_start();
+    layer->folder = getcwd(NULL, 0);
     QMPI_Register_tool_storage(tool_id, layer);
     QMPIX_REGISTER(tool_id, Init, mpit_init);
     QMPIX_REGISTER(tool_id, Init_thread, mpit_init_thread);
