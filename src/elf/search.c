@@ -122,11 +122,11 @@ char *qmpi_elf_expand_origin(const char *text, const char *directory)
 }
 
 /* Returns the path of an existing file in a list of directories; NULL: not found. An empty element
- * is the current directory. */
-static char *find_in_list(const char *list, const char *name)
+ * is the current directory, also at the end of the list, but an empty list has no element. */
+static char *find_in_list(const char *list, const char *separators, const char *name)
 {
-    while (list && *list) {
-        const size_t length = strcspn(list, ":");
+    for (bool more = list && *list; more;) {
+        const size_t length = strcspn(list, separators);
         size_t folder = length;
         while (folder > 1 && list[folder - 1] == '/')
             folder--;
@@ -135,7 +135,8 @@ static char *find_in_list(const char *list, const char *name)
         if (access(path, F_OK) == 0)
             return path;
         free(path);
-        list += length + (list[length] == ':');
+        more = list[length] != '\0';
+        list += length + more;
     }
     return NULL;
 }
@@ -147,7 +148,7 @@ static char *find_in_run_path(const struct qmpi_elf_image *image, const char *di
     if (offset == UINT64_MAX)
         return NULL;
     char *list = qmpi_elf_expand_origin(qmpi_elf_string(image, offset), directory);
-    char *path = find_in_list(list, name);
+    char *path = find_in_list(list, ":", name);
     free(list);
     return path;
 }
@@ -163,7 +164,7 @@ char *qmpi_elf_search(const struct qmpi_elf_image *image, const char *path, cons
         const bool has_run_path = qmpi_elf_tag(image, DT_RUNPATH, UINT64_MAX) != UINT64_MAX;
         found = has_run_path ? NULL : find_in_run_path(image, directory, DT_RPATH, name);
         if (!found)
-            found = find_in_list(secure_getenv("LD_LIBRARY_PATH"), name);
+            found = find_in_list(secure_getenv("LD_LIBRARY_PATH"), ":;", name);
         if (!found)
             found = find_in_run_path(image, directory, DT_RUNPATH, name);
         if (!found)
