@@ -7,11 +7,16 @@ import re
 
 import pytest
 from findings_support import PROGRAMS, SOURCES, run_case, until
+from mpi_in_use import EMULATED
 from profile_support import load, profile, report, run_steps
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
 
 PROGRAM = PROGRAMS / "tools_outside"
+
+# Seconds of a rank in short stretches, which need not be listed. In an emulator, they are longer, because it translates
+# code when it is executed first.
+SHORT = .01 if EMULATED else .002
 
 # (case, possible kinds of the finding, seconds by which rank 1 is late between the marked lines)
 LATE = [
@@ -48,7 +53,7 @@ def check_sum(document):
     for process in document["processes"]:
         listed = sum(by_rank(entry, process["rank"]) for entry in document["outside"])
         assert listed <= 1.001 * process["useful"] + 1e-6, document["outside"]
-        assert listed >= .95 * process["useful"] - .002, (document["outside"], process)
+        assert listed >= .95 * process["useful"] - SHORT, (document["outside"], process)
 
 
 def check_late(tmp_path, case, kinds, seconds, ranks, options=""):
