@@ -191,7 +191,7 @@ PROCESSOR = re.compile(r"(?i:x86)|amd64|aarch64|arm64|\bEM_[A-Z\d]|\bR_[A-Z\d]+_
 
 def test_the_processor_is_named_in_folders_of_its_own():
     found = []
-    for root in ROOTS:
+    for root in [*ROOTS, "include"]:
         for path in sorted((SOURCE / root).rglob("*")):
             if path.suffix not in {".c", ".h", ".S", ".inc", ".py", ".in", ".build"} or "arch" in path.parts:
                 continue
