@@ -77,6 +77,8 @@ def check_late(tmp_path, case, kinds, seconds, ranks, options=""):
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("case, kinds, seconds", LATE, ids=[case[0] for case in LATE])
 def test_a_finding_names_the_calls_between_which_a_rank_is_late(tmp_path, case, kinds, seconds, ranks):
+    if EMULATED and case == "switched" and ranks == 4:
+        pytest.skip("emulated ranks that share a processor switch the profile off at different times")
     until(check_late, tmp_path, case, kinds, seconds, ranks)
 
 
