@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests the search for libraries as the dynamic loader does it: in lists of directories, and in its
- * cache, both in the real one and in constructed ones, which are good or damaged. */
+/* Tests the search in the dynamic loader's cache: in the real one, and in constructed ones, both
+ * good and damaged. */
 #include "elf/search.c" /* for find_in_cache, which reads a cache that is in memory */
 
 #include "unit.h"
@@ -49,30 +49,6 @@ static void the_c_library_is_found(void **state)
     assert_string_equal(strrchr(path, '/'), "/libc.so.6");
     assert_int_equal(access(path, R_OK), 0);
     free(path);
-}
-
-static void assert_listed(const char *list, const char *expected)
-{
-    char *path = find_in_list(list, ":;", "exe");
-    if (expected)
-        assert_string_equal(path, expected);
-    else
-        assert_null(path);
-    free(path);
-}
-
-static void an_empty_element_of_a_list_is_the_current_directory(void **state)
-{
-    (void)state;
-    assert_int_equal(chdir("/proc/self"), 0);
-    assert_listed("/nonesuch:/proc/self", "/proc/self/exe");
-    assert_listed("/nonesuch;/proc/self//", "/proc/self/exe");
-    assert_listed(":/nonesuch", "./exe");
-    assert_listed("/nonesuch::/nonesuch", "./exe");
-    assert_listed("/nonesuch:", "./exe");
-    assert_listed("/nonesuch:/nonesuch", NULL);
-    assert_listed("", NULL);
-    assert_listed(NULL, NULL);
 }
 
 static void an_unknown_library_is_not_found(void **state)
@@ -183,7 +159,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_c_library_is_found),
-        cmocka_unit_test(an_empty_element_of_a_list_is_the_current_directory),
         cmocka_unit_test(an_unknown_library_is_not_found),
         cmocka_unit_test(a_good_cache_gives_the_path),
         cmocka_unit_test(a_cache_behind_one_in_the_old_format_is_found),
