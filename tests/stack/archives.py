@@ -15,6 +15,7 @@ import warnings
 from pathlib import Path
 
 HAS_READER = importlib.util.find_spec("otf2") is not None
+checked = {}  # the archives that were checked, with their versions
 LARGE = 200_000  # from this number of events on, the Python reader would take seconds, so it reads only definitions
 
 
@@ -62,10 +63,21 @@ def read_version(anchor, _):
     return locations, events
 
 
+def version_of(anchor):
+    """Returns the sizes and the times of the last changes of an archive's files, by name."""
+    files = [*anchor.parent.glob("traces*"), *anchor.parent.glob("traces/*")]
+    return {file: (file.stat().st_size, file.stat().st_mtime_ns) for file in files}
+
+
 def check_archives(folder):
-    """Checks all complete archives in a folder. Incomplete archives have no anchor file."""
-    for anchor in sorted(Path(folder).rglob("traces.otf2")):
+    """Checks all complete archives in a folder, except those that have not changed since they were checked. Incomplete
+    archives have no anchor file."""
+    for anchor in sorted(Path(folder).resolve().rglob("traces.otf2")):
+        version = version_of(anchor)
+        if checked.get(anchor) == version:
+            continue
         if shutil.which("otf2-print"):
             check_by_otf2_print(anchor)
         if HAS_READER:
             read_archive(anchor)
+        checked[anchor] = version
