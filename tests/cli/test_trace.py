@@ -194,6 +194,21 @@ def test_an_archive_in_otf2_is_a_directory_with_all_calls(good, tmp_path):
     assert len(re.findall(r'(?m)^ENTER .*"MPI_', text)) == len(re.findall(r'(?m)^LEAVE .*"MPI_', text)) == calls
 
 
+@pytest.mark.skipif(not shutil.which("otf2-print"), reason="otf2-print is not installed")
+def test_a_window_of_all_times_leaves_no_event_of_an_archive_out(good, tmp_path):
+    """Other ends of messages and collectives are in processes that are not selected, or whose files are missing."""
+    def archive(name, *arguments):
+        trace("--to=otf2", "-o", tmp_path / name, *arguments)
+        return subprocess.run(["otf2-print", tmp_path / name / "traces.otf2"], check=True, capture_output=True).stdout
+
+    missing = shutil.copytree(good, tmp_path / "missing")
+    sorted(missing.glob("*.qtrace"))[-1].unlink()
+    selected = archive("selected", "--ranks=0,2", good)
+    assert selected.count(b"MPI_SEND") and selected.count(b"MPI_COLLECTIVE_END")
+    assert archive("selected-window", "--ranks=0,2", "--begin=0s", "--end=1000s", good) == selected
+    assert archive("missing-window", "--begin=0s", missing) == archive("missing-alone", missing)
+
+
 def test_a_call_without_an_end_lasts_until_the_end_of_the_process(messages, tmp_path):
     make(tmp_path / "trace", kill=1)
     trace("--to=perfetto", "-o", tmp_path / "file", tmp_path / "trace")

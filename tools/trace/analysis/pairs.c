@@ -2,8 +2,6 @@
 /* See pairs.h. */
 #include "tools/trace/analysis/pairs.h"
 
-#include <stdlib.h>
-
 /* One end of a message whose other end has not been read yet. */
 struct pair_end {
     int64_t time;
@@ -12,7 +10,6 @@ struct pair_end {
 
 struct pairing {
     struct trace_pairs *pairs;
-    struct trace_collectives *collectives; /* [process] */
     struct qmpi_table pending;             /* values are struct pair_end */
 };
 
@@ -44,29 +41,6 @@ static void add_end(struct pairing *pairing, const struct trace_event *event, ui
         *is_complete = 1;
 }
 
-static void count_member(struct qmpi_table *partial, const struct trace_collectives_part *part)
-{
-    int *ended = qmpi_table_put(partial, part->number);
-    if (ended && part->role == COLLECTIVE_ENDS && ++*ended >= part->size)
-        qmpi_table_remove(partial, part->number);
-}
-
-static bool start_collectives(struct pairing *pairing, const struct trace *trace)
-{
-    bool good = true;
-    pairing->collectives = calloc(trace->process_count + 1, sizeof *pairing->collectives);
-    for (size_t i = 0; pairing->collectives && i < trace->process_count; i++)
-        good = trace_collectives_start(&pairing->collectives[i], &trace->processes[i]) && good;
-    return good && pairing->collectives;
-}
-
-static void free_collectives(struct pairing *pairing, const struct trace *trace)
-{
-    for (size_t i = 0; pairing->collectives && i < trace->process_count; i++)
-        trace_collectives_free(&pairing->collectives[i]);
-    free(pairing->collectives);
-}
-
 static void count_single_end(void *data, uint64_t message, void *value)
 {
     struct trace_pairs *pairs = data;
@@ -83,26 +57,19 @@ bool trace_pairs_find(struct trace_pairs *pairs, const struct trace_view *view)
     uint64_t message;
     *pairs = (struct trace_pairs){0};
     qmpi_table_start(&pairs->others, 1);
-    qmpi_table_start(&pairs->partial, sizeof(int));
     qmpi_table_start(&pairing.pending, sizeof(struct pair_end));
-    struct trace_view_merged *merged =
-        start_collectives(&pairing, view->trace) ? trace_view_merged_make(view) : NULL;
+    struct trace_view_merged *merged = trace_view_merged_make(view);
     while (merged && trace_view_merged_next(merged, &event, &process, &message)) {
-        const struct trace_collectives_part part =
-            trace_collectives_next(&pairing.collectives[process], &event, message);
-        if (part.role != COLLECTIVE_NO_PART)
-            count_member(&pairs->partial, &part);
-        else if (trace_messages_is_send(&event) || trace_messages_is_receive(&event)) {
-            if (message)
-                add_end(&pairing, &event, message);
-            else
-                pairs->unnumbered += event.peer != TRACE_PROC_NULL;
-        }
+        if (!trace_messages_is_send(&event) && !trace_messages_is_receive(&event))
+            continue;
+        if (message)
+            add_end(&pairing, &event, message);
+        else
+            pairs->unnumbered += event.peer != TRACE_PROC_NULL;
     }
     qmpi_table_each(&pairing.pending, count_single_end, pairs);
     const bool good = merged && !trace_view_merged_failed(merged) && !pairing.pending.failed &&
-                      !pairs->others.failed && !pairs->partial.failed;
-    free_collectives(&pairing, view->trace);
+                      !pairs->others.failed;
     qmpi_table_free(&pairing.pending);
     trace_view_merged_free(merged);
     return good;
@@ -111,12 +78,6 @@ bool trace_pairs_find(struct trace_pairs *pairs, const struct trace_view *view)
 void trace_pairs_free(struct trace_pairs *pairs)
 {
     qmpi_table_free(&pairs->others);
-    qmpi_table_free(&pairs->partial);
-}
-
-bool trace_pairs_have_members(const struct trace_pairs *pairs, uint64_t collective)
-{
-    return collective && !qmpi_table_get(&pairs->partial, collective);
 }
 
 bool trace_pairs_are_complete(const struct trace_pairs *pairs, uint64_t message)

@@ -2,20 +2,17 @@
 /*
  * Finds pairs of events that send and receive the same message. A message has an arrow if both of
  * its ends are in the view, and it arrives after it was sent. Memory is needed only for messages
- * without an arrow, for those of which only one end has been read so far, and for collectives in
- * which a member has not ended yet.
+ * without an arrow, and for those of which only one end has been read so far.
  */
 #ifndef QMPI_TRACE_ANALYSIS_PAIRS_H
 #define QMPI_TRACE_ANALYSIS_PAIRS_H
 
-#include "tools/trace/analysis/collectives.h"
 #include "tools/trace/analysis/view.h"
 #include "util/util.h"
 
 struct trace_pairs {
     /* Messages without an arrow -> 1 if both ends are in the view, else 0. */
     struct qmpi_table others;
-    struct qmpi_table partial; /* collectives that some members do not begin and end in the view */
     uint64_t messages;         /* number of messages with an arrow */
     uint64_t sent, received;   /* number of messages that are only sent, or only received, in the
                                   view */
@@ -32,9 +29,6 @@ void trace_pairs_free(struct trace_pairs *pairs);
 
 /* Returns whether both ends of a message are in the view. */
 bool trace_pairs_are_complete(const struct trace_pairs *pairs, uint64_t message);
-
-/* Returns whether all members of the collective with this number begin and end it in the view. */
-bool trace_pairs_have_members(const struct trace_pairs *pairs, uint64_t collective);
 
 /* Returns whether a message has an arrow. If `pairs` is NULL, all messages with a number other than
  * 0 have one. */

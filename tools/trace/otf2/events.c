@@ -7,6 +7,7 @@
  */
 #include "tools/trace/otf2/events.h"
 
+#include "tools/trace/analysis/collectives.h"
 #include "tools/trace/file/cursor.h"
 #include "tools/trace/otf2/archive.h"
 #include "tools/trace/otf2/plan.h"
@@ -622,10 +623,10 @@ static void write_events_of_view(struct writing *it)
     while (!it->failed && trace_view_stream_next(stream, &event, &message)) {
         const struct trace_collectives_part part =
             trace_collectives_next(&it->collectives, &event, message);
-        if (source->pairs)
+        if (source->cuts)
             it->is_left_out = part.role != COLLECTIVE_NO_PART
-                                  ? !trace_pairs_have_members(source->pairs, part.number)
-                                  : message && !trace_pairs_are_complete(source->pairs, message);
+                                  ? trace_cuts_have_collective(source->cuts, part.number)
+                                  : message && trace_cuts_have_message(source->cuts, message);
         write_next_event(it, &event);
     }
     it->failed |= stream && trace_view_stream_failed(stream);

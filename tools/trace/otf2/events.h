@@ -7,7 +7,7 @@
 #ifndef QMPI_TRACE_OTF2_EVENTS_H
 #define QMPI_TRACE_OTF2_EVENTS_H
 
-#include "tools/trace/analysis/pairs.h"
+#include "tools/trace/analysis/cuts.h"
 #include "tools/trace/otf2/part.h"
 
 #include <otf2/otf2.h>
@@ -20,10 +20,9 @@ struct trace_events_source {
     int64_t begin;                 /* the time of the trace that becomes time 0 of the archive */
     const char *directory;         /* directory of the archive */
     const struct trace_view *view; /* a view of the same selection, or NULL if none is needed */
-    /* The pairs in a window of time. Messages and collectives that are known to be only partly in
-     * the window are left out, because readers of archives would count them. NULL if all are
-     * written. */
-    const struct trace_pairs *pairs;
+    /* Messages and collectives that are only partly in a window of time. They are left out, because
+     * readers of archives would count them. NULL if all are written. */
+    const struct trace_cuts *cuts;
 };
 
 /* For a thread for which nothing was recorded: writes a single event, which states that recording

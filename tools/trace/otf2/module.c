@@ -9,7 +9,7 @@
  * to continue.
  */
 #define _GNU_SOURCE
-#include "tools/trace/analysis/pairs.h"
+#include "tools/trace/analysis/cuts.h"
 #include "tools/trace/otf2/archive.h"
 #include "tools/trace/otf2/events.h"
 #include "tools/trace/otf2/plan.h"
@@ -99,12 +99,12 @@ static bool number_parts(struct trace_part *parts, size_t count)
 
 /* ---- A window of time ------------------------------------------------------------------------ */
 
-/* What must be known about the events that are written. For a window of time, the pairs tell which
- * messages and collectives are only partly in it; readers would count these. The view finds the
- * sizes of messages whose receivers do not know them. */
+/* What must be known about the events that are written. Messages and collectives that are only partly
+ * in a window of time are left out, because readers would count them. The view finds the sizes of
+ * messages whose receivers do not know them. */
 struct window {
     struct trace_view view;
-    struct trace_pairs pairs;
+    struct trace_cuts cuts;
     bool is_limited; /* the selection has a begin or an end */
 };
 
@@ -117,7 +117,7 @@ static bool trace_may_lack_sizes(const struct trace *trace)
     return false;
 }
 
-/* Opens the view and finds the pairs, if they are needed. Returns false if memory is exhausted or a
+/* Opens the view and finds the cuts, if they are needed. Returns false if memory is exhausted or a
  * file cannot be read. The caller frees the window in any case. */
 static bool find_window(struct window *window, const struct trace *trace,
                         const struct trace_cursor_selection *selection)
@@ -127,14 +127,14 @@ static bool find_window(struct window *window, const struct trace *trace,
     if (!window->is_limited && !trace_may_lack_sizes(trace))
         return true;
     return trace_view_open(&window->view, trace, selection) &&
-           (!window->is_limited || trace_pairs_find(&window->pairs, &window->view));
+           (!window->is_limited || trace_cuts_find(&window->cuts, &window->view));
 }
 
 static void free_window(struct window *window)
 {
     if (window->view.trace)
         trace_view_close(&window->view);
-    trace_pairs_free(&window->pairs);
+    trace_cuts_free(&window->cuts);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static void write_parts(struct trace_archive *archive, const struct trace *trace
                                                    0,
                                                    archive->directory,
                                                    window->view.trace ? &window->view : NULL,
-                                                   window->is_limited ? &window->pairs : NULL};
+                                                   window->is_limited ? &window->cuts : NULL};
         trace_archive_check(archive, trace_part_prepare(&parts[i])
                                          ? trace_events_write(archive->files, &source, &parts[i])
                                          : OTF2_ERROR_MEM_ALLOC_FAILED);
