@@ -360,6 +360,15 @@ def test_a_repair_corrects_nothing_although_ranks_paused(seed, tmp_path):
     assert functions and all(len(names) == 1 for names in functions.values())
 
 
+def test_percentages_refer_to_no_time_after_the_last_event(tmp_path):
+    """A layer below delays the end of the process."""
+    run(STEPS, "init", "finalize", cwd=tmp_path, ranks=1,
+        tools="trace,format=own:delay,functions=MPI_Finalize,before=200ms")
+    text = qmpi_trace(tmp_path).stdout
+    base = re.search(r"\(percentages: of the duration of all processes, (.*)\)", text)[1]
+    assert re.search(rf"(?m)^duration +{re.escape(base)}$", text), text
+
+
 def test_nothing_is_recorded_if_the_run_ends_before_begin(tmp_path):
     processes = trace(tmp_path, STEPS, "init", "barrier", "finalize", options=",begin=100000")
     assert all(process.all_events() == [] for process in processes.values())

@@ -171,9 +171,12 @@ static bool count_process(struct summary *summary, uint32_t index)
                 end);
         free(calls[i].all);
     }
+    /* A process may end after the last event of the trace, but the duration of the trace does not.
+     */
+    const int64_t last = end < trace_view_end(view) ? end : trace_view_end(view);
     begin = begin > trace_view_begin(view) ? begin : trace_view_begin(view);
-    if (end > begin)
-        summary->total += (double)(end - begin) * 1e-9;
+    if (last > begin)
+        summary->total += (double)(last - begin) * 1e-9;
     const bool good = stream && !trace_view_stream_failed(stream);
     trace_view_stream_free(stream);
     free(calls);
@@ -409,7 +412,7 @@ static void print_head(FILE *stream, const struct summary *summary, const struct
     if (summary->accesses)
         fprintf(stream, "%-13s%" PRIu64 "\n", "RMA accesses", summary->accesses);
     if (summary->files)
-        fprintf(stream, "%-13s%" PRIu64 "\n", "file accesses", summary->files);
+        fprintf(stream, "%-13s%" PRIu64 "\n", "I/O accesses", summary->files);
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
