@@ -26,8 +26,8 @@ static struct pending_cut *add_event(const struct cutting *cutting, struct qmpi_
                                      struct qmpi_table *cuts, uint64_t number, int64_t time)
 {
     const struct trace_cursor_selection *window = cutting->window;
-    const bool is_outside = (window->has_begin && time < window->begin) ||
-                            (window->has_end && time > window->end);
+    const bool is_outside =
+        (window->has_begin && time < window->begin) || (window->has_end && time > window->end);
     struct pending_cut *place = qmpi_table_put(pending, number);
     if (!place)
         return NULL;
@@ -51,8 +51,8 @@ static void add_member(struct cutting *cutting, const struct trace_collectives_p
 {
     const uint32_t size = (uint32_t)part->size;
     const uint32_t most = size < cutting->processes ? size : cutting->processes;
-    struct pending_cut *place = add_event(cutting, &cutting->members, &cutting->cuts->collectives,
-                                          part->number, time);
+    struct pending_cut *place =
+        add_event(cutting, &cutting->members, &cutting->cuts->collectives, part->number, time);
     if (place && part->role == COLLECTIVE_ENDS && ++place->ends >= most)
         qmpi_table_remove(&cutting->members, part->number);
 }

@@ -10,7 +10,7 @@ struct pair_end {
 
 struct pairing {
     struct trace_pairs *pairs;
-    struct qmpi_table pending;             /* values are struct pair_end */
+    struct qmpi_table pending; /* values are struct pair_end */
 };
 
 static void add_end(struct pairing *pairing, const struct trace_event *event, uint64_t message)

@@ -13,12 +13,12 @@
 struct trace_pairs {
     /* Messages without an arrow -> 1 if both ends are in the view, else 0. */
     struct qmpi_table others;
-    uint64_t messages;         /* number of messages with an arrow */
-    uint64_t sent, received;   /* number of messages that are only sent, or only received, in the
-                                  view */
-    uint64_t unnumbered;       /* number of sends and receives without a number: see messages.h */
-    uint64_t reversed;         /* number of messages that arrive before they are sent, or at the
-                                  same time */
+    uint64_t messages;       /* number of messages with an arrow */
+    uint64_t sent, received; /* number of messages that are only sent, or only received, in the
+                                view */
+    uint64_t unnumbered;     /* number of sends and receives without a number: see messages.h */
+    uint64_t reversed;       /* number of messages that arrive before they are sent, or at the
+                                same time */
     int64_t worst; /* the longest time by which one of these arrives too early, in nanoseconds */
 };
 

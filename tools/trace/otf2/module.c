@@ -99,9 +99,9 @@ static bool number_parts(struct trace_part *parts, size_t count)
 
 /* ---- A window of time ------------------------------------------------------------------------ */
 
-/* What must be known about the events that are written. Messages and collectives that are only partly
- * in a window of time are left out, because readers would count them. The view finds the sizes of
- * messages whose receivers do not know them. */
+/* What must be known about the events that are written. Messages and collectives that are only
+ * partly in a window of time are left out, because readers would count them. The view finds the
+ * sizes of messages whose receivers do not know them. */
 struct window {
     struct trace_view view;
     struct trace_cuts cuts;
