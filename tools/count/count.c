@@ -332,6 +332,15 @@ static void report_alone(struct layer *layer)
     write_summary(layer, summary);
 }
 
+/* Some launchers kill the processes when MPI_Abort is called, so that none of them exits. */
+static void before_abort(struct layer *layer, const QMPIX_Call *call)
+{
+    (void)call;
+    if (owner == getpid() && !atomic_exchange(&layer->reported, true))
+        report_alone(layer);
+    unwatch_signals();
+}
+
 static void report_at_exit(void)
 {
     if (owner != getpid())
@@ -481,6 +490,7 @@ static const struct special {
 } specials[] = {
     {QMPIX_ROLE_INIT, NULL, after_init},
     {QMPIX_ROLE_FINALIZE, before_finalize, after_finalize},
+    {QMPIX_ROLE_ABORT, before_abort, NULL},
     {QMPIX_ROLE_COMM_CREATE, NULL, after_comm_create},
     {QMPIX_ROLE_COMM_FREE, before_comm_free, NULL},
     {QMPIX_ROLE_SESSION_INIT, NULL, after_session_init},
