@@ -84,6 +84,11 @@ def test_a_function_that_this_mpi_lacks_is_an_error():
     assert "does not provide" in result.messages[0]
 
 
+def test_a_layer_that_delays_calls_does_not_delay_the_check():
+    result = qmpi("check", "-t", "delay,before=5min")
+    assert result.returncode == 0, result.stderr
+
+
 def test_an_error_in_the_stack_is_reported_instead_of_the_chain():
     result = qmpi("check", "-t", "nonesuch", "--function", "MPI_Send")
     assert (result.returncode, result.stdout) == (2, "")
