@@ -154,6 +154,8 @@ static void check_request(struct request *request, struct argp_state *state)
                    request->paths[1]);
     if (request->output && request->action != DO_CONVERT)
         cli_misuse(state, "--output requires --to");
+    if (request->output && !*request->output)
+        cli_misuse(state, "--output requires a name");
     if (request->action == DO_CONVERT && request->format->write && !request->output)
         cli_misuse(state, "--to=%s requires --output=DIRECTORY", request->format->name);
     if (request->repair && request->action == DO_CONVERT && request->format->has_own_times)

@@ -519,7 +519,8 @@ def test_only_a_file_that_qmpi_has_written_is_replaced(good, tmp_path):
 @pytest.mark.parametrize("arguments, words", [
     ([], "missing path"), (["merge"], "merge requires --output"), (["a", "b"], "only one path"),
     (["--to=pdf", "a"], "--to must be"), (["--to=json", "a"], "use --to=perfetto"), (["--text", "--check", "a"], "only one of"), (["-o", "x", "a"], "--output requires --to"),
-    (["--to=otf2", "a"], "--to=otf2 requires --output"), (["--ranks=x", "a"], "--ranks must be"), (["--ranks=3-1", "a"], "--ranks must be"),
+    (["--to=otf2", "a"], "--to=otf2 requires --output"), (["--to=otf2", "-o", "", "a"], "--output requires a name"),
+    (["--ranks=x", "a"], "--ranks must be"), (["--ranks=3-1", "a"], "--ranks must be"),
     (["--begin=5m", "a"], "--begin must be"), (["--end=-1s", "a"], "--end must be"),
     (["--begin=2s", "--end=1s", "a"], "--end is before"), (["--check", "--repair", "a"], "without --repair"),
     (["merge", "--text", "-o", "x", "a"], "merge always writes"),

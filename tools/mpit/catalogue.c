@@ -317,6 +317,15 @@ static void print_variable(FILE *stream, const struct variable *variable, int wi
     fputc('\n', stream);
 }
 
+/* Some numbers belong to variables that do not exist at present. They have no names. */
+static int count_named(const struct variable *variables, int count)
+{
+    int named = 0;
+    for (int i = 0; i < count; i++)
+        named += variables[i].name != NULL;
+    return named;
+}
+
 static int count_shown(const struct catalogue_list *list, const struct variable *variables,
                        int count)
 {
@@ -370,7 +379,8 @@ void catalogue_print_table(FILE *stream, const struct catalogue_list *list)
     fprintf(stream,
             "mpit (layer %d): %d control variables, %d performance variables, %d categories, at "
             "MPI_%s in rank %d\n",
-            list->tool_id, all->cvar_count, all->pvar_count, all->category_count,
+            list->tool_id, count_named(all->cvars, all->cvar_count),
+            count_named(all->pvars, all->pvar_count), all->category_count,
             !strcmp(list->moment, "init") ? "Init" : "Finalize", list->rank);
     if (all->early)
         fprintf(stream, "the values of the MPI library's control variables are from before MPI was "
