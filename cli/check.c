@@ -583,8 +583,9 @@ static _Noreturn void check_here(const struct check_request *request)
     if (!request->count)
         print_layers(count);
     free(numbers);
-    fflush(stdout);
-    _exit(0); /* Exit handlers of tools would print results, although nothing was run. */
+    const bool written = cli_finish_output();
+    /* Exit handlers of tools would print results, although nothing was run. */
+    _exit(written ? 0 : 2);
 }
 
 /* ---- The process that waits ------------------------------------------------------------------ */

@@ -30,6 +30,10 @@ void cli_misuse(const struct argp_state *state, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Writes the output that is still buffered. Returns false, after a message, if not all output could
+ * be written. Called when the process exits; to be called before _exit. */
+bool cli_finish_output(void);
+
 /* Returns a copy with a backslash in front of each of the `special` characters. The caller frees
  * it. */
 char *cli_escape(const char *text, const char *special);

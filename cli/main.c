@@ -8,10 +8,13 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* argp finds this variable by its name. */
 __attribute__((visibility("default"))) const char *argp_program_version =
@@ -85,6 +88,41 @@ void cli_print(const char *format, ...)
     free(text);
 }
 
+/* ---- Standard output ------------------------------------------------------------------------- */
+
+/* If standard output is closed, lets writes to it fail. Otherwise, a file that is opened later
+ * would be standard output. A program that this process becomes finds it closed, as it was. */
+static void keep_output_closed(void)
+{
+    if (fcntl(STDOUT_FILENO, F_GETFD) >= 0)
+        return;
+    const int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0 && descriptor != STDOUT_FILENO) {
+        dup3(descriptor, STDOUT_FILENO, O_CLOEXEC);
+        close(descriptor);
+    }
+}
+
+bool cli_finish_output(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return true;
+    qmpi_printf("cannot write to standard output%s%s\nhint: check where standard output leads",
+                errno ? ": " : "", errno ? strerror(errno) : "");
+    return false;
+}
+
+/* Subcommands return, but argp exits after it has printed a help text. A command that fails with
+ * status 2 has printed a message. */
+static void finish_at_exit(int status, void *data)
+{
+    (void)data;
+    end_shown();
+    if (status != 2 && !cli_finish_output())
+        _exit(2);
+}
+
 /* ---- Strings and the environment ------------------------------------------------------------- */
 
 char *cli_escape(const char *text, const char *special)
@@ -150,6 +188,8 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         .parser = parse_command, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
     argp_err_exit_status = 2;
+    keep_output_closed();
+    on_exit(finish_at_exit, NULL);
     cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);
     return 2;
 }

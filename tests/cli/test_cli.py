@@ -9,7 +9,7 @@ import pytest
 
 from cli_support import qmpi
 from support import (ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, PROGRAMS, QMPI, SOURCE, TOOLS, TOOLS_FOLDER,
-                     clean_environment, launch)
+                     clean_environment, launch, run_command)
 
 
 def test_version_names_the_mpi():
@@ -166,6 +166,15 @@ def test_check_ends_silently_if_nobody_reads_its_output():
                             stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert (result.returncode, result.stderr) == (-signal.SIGPIPE, "")
+
+
+@pytest.mark.parametrize("output, reason", [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+def test_output_that_cannot_be_written_is_an_error(output, reason, tmp_path):
+    message = [f"cannot write to standard output: {reason}", "hint: check where standard output leads"]
+    for command in ("--version", "--help", "check --usage", "functions", "list", "doctor", "check -t empty",
+                    "check -t empty --function MPI_Send", f"new {tmp_path}/mine"):
+        result = run_command(["sh", "-c", f"exec {QMPI} {command} {output}"], clean_environment())
+        assert (result.returncode, result.all_messages) == (2, message), command
 
 
 def test_list_takes_no_name_and_recommends_check():
