@@ -53,6 +53,9 @@ void cli_set_variable(const char *name, const char *value);
  * cannot be read. */
 extern const struct argp cli_tool_path_argp, cli_stack_argp;
 
+/* Adds the argument of an option -t to QMPI_TOOLS. The arguments of several -t form one list. */
+void cli_stack_add(const char *stack);
+
 /* If a subcommand uses these parsers, the keys of its own long options start at this number. */
 enum { CLI_KEY_FREE = 257 };
 

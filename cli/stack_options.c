@@ -15,7 +15,7 @@
 /* Terminates the command if a value is longer than any string that Linux passes to a program. */
 static void check_length(const char *value, const char *option, const char *hint)
 {
-    const long most = 32 * sysconf(_SC_PAGESIZE) - (long)sizeof "QMPI_TOOLS_OPTION=";
+    const long most = 32 * sysconf(_SC_PAGESIZE) - (long)sizeof "QMPI_CONFIG_OPTION=";
     if ((long)strlen(value) <= most)
         return;
     qmpi_printf("%s: %zu bytes, but the system passes at most %ld on to a program\n"
@@ -38,9 +38,8 @@ static void append_to_variable(const char *variable, const char *text, bool firs
     free(both);
 }
 
-/* Adds the argument of an option -t. The arguments of several -t form one list. QMPI_TOOLS_OPTION
- * makes messages name the option (config/stack.c). */
-static void use_stack(const char *stack)
+/* QMPI_TOOLS_OPTION makes messages name the option (config/stack.c). */
+void cli_stack_add(const char *stack)
 {
     static bool given;
     append_to_variable("QMPI_TOOLS", stack, !given);
@@ -135,6 +134,7 @@ void cli_stack_resolve(void)
 
 /* ---- The options ----------------------------------------------------------------------------- */
 
+/* QMPI_CONFIG_OPTION makes messages name the option (config/settings.c). */
 static void use_config(const char *file)
 {
     static bool given;
@@ -150,6 +150,7 @@ static void use_config(const char *file)
     }
     char *escaped = cli_escape(path, ":\\");
     append_to_variable("QMPI_CONFIG", escaped, !given);
+    cli_set_variable("QMPI_CONFIG_OPTION", getenv("QMPI_CONFIG"));
     free(escaped);
     free(path);
     free(folder);
@@ -171,7 +172,7 @@ static error_t parse_stack(int key, char *argument, struct argp_state *state)
 {
     (void)state;
     if (key == 't')
-        use_stack(argument);
+        cli_stack_add(argument);
     else if (key == 'c')
         use_config(argument);
     else

@@ -20,14 +20,14 @@
 
 struct vars_request {
     bool json;
-    const char *tools;
-    char *globs; /* GLOB;GLOB…, as the value of an option, or NULL for all */
+    bool has_tools; /* whether -t is given */
+    char *globs;    /* GLOB;GLOB…, as the value of an option, or NULL for all */
 };
 
 static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "print JSON (schema qmpi-mpit/1) instead of tables", 0},
-    {"tools", 't', "STACK", 0, "also show the variables that these tools publish (default: none)",
-     0},
+    {"tools", 't', "STACK", 0,
+     "also show the variables that these tools publish; may be repeated (default: none)", 0},
     {0},
 };
 
@@ -53,7 +53,8 @@ static error_t parse_vars_option(int key, char *argument, struct argp_state *sta
         request->json = true;
         return 0;
     case 't':
-        request->tools = argument;
+        cli_stack_add(argument);
+        request->has_tools = true;
         return 0;
     case ARGP_KEY_ARG:
         add_glob(request, argument);
@@ -63,49 +64,66 @@ static error_t parse_vars_option(int key, char *argument, struct argp_state *sta
     }
 }
 
+struct list {
+    FILE *pipe;
+    bool is_empty;
+};
+
 /* Copies the list from a pipe to stdout. The tool does not write to stdout itself, because only the
  * command can check its stdout for write errors. */
-static void *copy_list(void *pipe)
+static void *copy_list(void *data)
 {
     char part[4096];
-    FILE *const list = pipe;
-    for (size_t length; (length = fread(part, 1, sizeof part, list)) > 0;)
+    struct list *const list = data;
+    for (size_t length; (length = fread(part, 1, sizeof part, list->pipe)) > 0;) {
+        list->is_empty = false;
         fwrite(part, 1, length, stdout);
-    fclose(list);
+    }
+    fclose(list->pipe);
     return NULL;
+}
+
+/* Sets the variables of the stack. The layer that lists the variables is not in QMPI_TOOLS, so that
+ * QMPI_DISABLE cannot leave it out, and messages number the entries of -t as in a run. */
+static void set_stack(const struct vars_request *request, int output)
+{
+    char *layer = qmpi_format("mpit,at=init,output=/dev/fd/%d,format=%s%s%s", output,
+                              request->json ? "json" : "table", request->globs ? ",show=" : "",
+                              request->globs ? request->globs : "");
+    cli_set_variable("QMPI_VARS", layer);
+    if (!request->has_tools)
+        cli_set_variable("QMPI_TOOLS", "");
+    free(layer);
 }
 
 int cli_vars(int argc, char **argv)
 {
     static const struct argp argp = {options, parse_vars_option, "[GLOB...]", doc, NULL, NULL,
                                      NULL};
-    struct vars_request request = {.tools = ""};
+    struct vars_request request = {.json = false};
     cli_parse(&argp, argc, argv, 0, NULL, &request);
     pthread_t copier;
     int ends[2];
-    FILE *list = pipe2(ends, O_CLOEXEC) == 0 ? fdopen(ends[0], "r") : NULL;
-    if (!list || pthread_create(&copier, NULL, copy_list, list) != 0) {
+    struct list list = {pipe2(ends, O_CLOEXEC) == 0 ? fdopen(ends[0], "r") : NULL, true};
+    if (!list.pipe || pthread_create(&copier, NULL, copy_list, &list) != 0) {
         qmpi_printf("cannot make a pipe for the list\n  hint: raise the limits on open files and "
                     "processes (ulimit -n, ulimit -u)");
         return 2;
     }
-    char *tools = qmpi_format("mpit,at=init,output=/dev/fd/%d,format=%s%s%s:%s", ends[1],
-                              request.json ? "json" : "table", request.globs ? ",show=" : "",
-                              request.globs ? request.globs : "", request.tools);
-    if (setenv("QMPI_TOOLS", tools, 1) != 0 || MPI_Init(NULL, NULL) != MPI_SUCCESS) {
+    set_stack(&request, ends[1]);
+    if (MPI_Init(NULL, NULL) != MPI_SUCCESS) {
         qmpi_printf("cannot initialize MPI in a single process\n  hint: run an MPI program to see "
                     "the reason");
         return 2;
     }
-    free(tools);
     free(request.globs);
     PMPI_Finalize(); /* Tools do not see this call and print no reports. */
     close(ends[1]);
     pthread_join(copier, NULL);
-    if (fflush(stdout) || ferror(stdout)) {
-        qmpi_printf(
-            "cannot write the list to standard output\n  hint: check where standard output leads");
+    if (list.is_empty) {
+        qmpi_printf("qmpi vars: the tool mpit, which lists the variables, has written no list\n"
+                    "hint: `qmpi check -t mpit` shows whether the tool can be used");
         _exit(2);
     }
-    _exit(0);
+    _exit(cli_finish_output() ? 0 : 2);
 }

@@ -330,8 +330,7 @@ static void look_at_file(const struct qmpi_config_file *file)
 {
     const struct qmpi_config *config = &file->config;
     if (file->unreadable) {
-        doctor_wrong("%s: %-s", file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
-                     file->unreadable);
+        doctor_wrong("%s: %-s", qmpi_settings_origin(file), file->unreadable);
         return;
     }
     report_contents(file);

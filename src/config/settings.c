@@ -52,13 +52,21 @@ static const char *read_all(int descriptor, char **text, size_t *size)
     }
 }
 
+/* Whether the files of QMPI_CONFIG are those of the command's option -c. */
+static bool is_option_given(void)
+{
+    const char *value = secure_getenv("QMPI_CONFIG"), *option = secure_getenv("QMPI_CONFIG_OPTION");
+    return value && option && !strcmp(value, option);
+}
+
 static char *refuse_file(const char *path, const char *reason, enum qmpi_tool_scope scope)
 {
     char *shown = qmpi_message_shorten(path);
-    char *problem = qmpi_message("cannot read the file '%s': %s\nhint: %s", shown, reason,
-                                 scope == QMPI_SCOPE_LISTED
-                                     ? "name a configuration file in QMPI_CONFIG, or unset it"
-                                     : "correct or remove this file");
+    char *problem =
+        qmpi_message("cannot read the file '%s': %s\nhint: %s", shown, reason,
+                     scope != QMPI_SCOPE_LISTED ? "correct or remove this file"
+                     : is_option_given()        ? "name a configuration file that you can read"
+                                         : "name a configuration file in QMPI_CONFIG, or unset it");
     free(shown);
     return problem;
 }
@@ -213,6 +221,13 @@ const struct qmpi_config_file *qmpi_config_files(int *count)
     }
     *count = files->count;
     return files->list;
+}
+
+const char *qmpi_settings_origin(const struct qmpi_config_file *file)
+{
+    return file->scope != QMPI_SCOPE_LISTED ? "configuration"
+           : is_option_given()              ? "-c"
+                                            : "QMPI_CONFIG";
 }
 
 /* ---- Settings -------------------------------------------------------------------------------- */

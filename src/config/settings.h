@@ -30,6 +30,10 @@ struct qmpi_config_file {
  */
 const struct qmpi_config_file *qmpi_config_files(int *count);
 
+/* Returns how messages name the origin of a file that cannot be read: the option -c or the variable
+ * QMPI_CONFIG, if the file is listed there. */
+const char *qmpi_settings_origin(const struct qmpi_config_file *file);
+
 /*
  * Returns the directory of the site's files, which the caller frees; NULL: none. Thread-safe. This
  * function is defined elsewhere, because the directory is relative to the file that is running:

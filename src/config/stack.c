@@ -299,6 +299,20 @@ static void add_variable_tools(struct builder *builder)
     qmpi_tool_list_free(&list);
 }
 
+/* Adds the layer of `qmpi vars` that lists the variables: the command needs it whatever
+ * QMPI_DISABLE is. The variable QMPI_VARS, which this command sets, contains the layer. */
+static void add_listing_layer(struct builder *builder)
+{
+    struct qmpi_tool_list list;
+    qmpi_tool_list_parse(qmpi_getenv("QMPI_VARS"), &list);
+    for (int i = 0; i < list.count; i++) {
+        list.entries[i].source = "qmpi vars";
+        list.entries[i].scope = QMPI_SCOPE_COMMAND;
+        add_stack_entry(builder, &list.entries[i], NULL);
+    }
+    qmpi_tool_list_free(&list);
+}
+
 static void find_middle(struct builder *builder)
 {
     struct qmpi_stack *stack = builder->stack;
@@ -319,8 +333,11 @@ static void find_middle(struct builder *builder)
 static void add_middle(struct builder *builder)
 {
     find_middle(builder);
+    add_listing_layer(builder);
     if (builder->stack->variable) {
-        note_replaced(builder);
+        /* Without -t, it is not the user who leaves out the tools in the files. */
+        if (!qmpi_getenv("QMPI_VARS") || qmpi_getenv(builder->stack->variable))
+            note_replaced(builder);
         add_variable_tools(builder);
         return;
     }
@@ -381,7 +398,8 @@ static void leave_out_disabled(struct qmpi_stack *stack)
     stack->tools = (struct qmpi_tool_list){NULL, 0};
     for (int i = 0; i < all.count; i++) {
         const struct qmpi_tool_entry *entry = &all.entries[i];
-        const bool disabled = is_disabled(entry), required = is_required(entry);
+        const bool disabled = entry->scope != QMPI_SCOPE_COMMAND && is_disabled(entry);
+        const bool required = is_required(entry);
         if (disabled && required)
             append_note(stack,
                         qmpi_message("QMPI_DISABLE does not leave out '%s': the site requires it "

@@ -60,7 +60,8 @@ enum qmpi_tool_scope {
     QMPI_SCOPE_VARIABLE, /* QMPI_TOOLS, an option that sets it, or a variable of MPICH's QMPI */
     QMPI_SCOPE_USER,     /* the user's configuration file */
     QMPI_SCOPE_LISTED,   /* a file that QMPI_CONFIG names */
-    QMPI_SCOPE_SITE      /* a configuration file of the site */
+    QMPI_SCOPE_SITE,     /* a configuration file of the site */
+    QMPI_SCOPE_COMMAND   /* the command itself, which needs the layer: see stack.h */
 };
 
 /* The effect on the run if an entry cannot be used; AS_SET: the one that the setting on-error or

@@ -123,8 +123,7 @@ void qmpi_problem_report(const char *where, char *problem, const char *without)
 static void print_file(const struct qmpi_config_file *file)
 {
     if (file->unreadable)
-        print_problem(file->scope == QMPI_SCOPE_LISTED ? "QMPI_CONFIG" : "configuration",
-                      qmpi_copy(file->unreadable), "it",
+        print_problem(qmpi_settings_origin(file), qmpi_copy(file->unreadable), "it",
                       qmpi_settings_on_error_in(file, QMPI_SECTION_MIDDLE));
     for (int i = 0; i < file->config.problem_count; i++) {
         const struct qmpi_config_problem *wrong = &file->config.problems[i];

@@ -227,6 +227,13 @@ def test_run_says_that_a_file_does_not_exist():
     assert result.messages[1].startswith("hint: ")
 
 
+def test_a_folder_given_with_the_option_is_refused_in_the_name_of_the_option(tmp_path):
+    result = qmpi("check", "-c", tmp_path)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.messages == [f"-c: cannot read the file '{tmp_path}': it is a directory",
+                               "  hint: name a configuration file that you can read"]
+
+
 def test_run_says_where_the_environment_wins_over_the_file(config):
     path = config(STACK)
     command = ["--", PROGRAMS / "calls", *RUN]

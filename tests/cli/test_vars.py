@@ -60,7 +60,31 @@ def test_vars_takes_any_character_in_a_pattern():
 def test_vars_reports_errors_in_a_stack_as_a_run_does():
     result = variables("-t", "no-such-tool")
     assert result.returncode == 2
-    assert "QMPI_TOOLS, entry 2 'no-such-tool'" in result.stderr
+    assert "-t, entry 1 'no-such-tool'" in result.stderr
+
+
+@pytest.mark.parametrize("disabled", ["darshan:mpi*", "~user~"])
+def test_qmpi_disable_leaves_out_tools_but_not_the_list(disabled):
+    shown = json.loads(variables("--json", "-t", "count", "*Barrier", LIBRARY_CVAR_GLOB,
+                                 env={"QMPI_DISABLE": disabled}).stdout)
+    assert [entry["name"] for entry in shown["cvars"]] == [LIBRARY_CVAR]
+    assert ("qmpi.count.calls.MPI_Barrier" in [entry["name"] for entry in shown["pvars"]]) == (disabled != "~user~")
+
+
+def test_vars_fails_if_there_is_no_list(tmp_path):
+    (tmp_path / "mpit.so").write_bytes(b"")
+    result = variables(env={"QMPI_TOOL_PATH": tmp_path, "QMPI_ON_ERROR": "skip"})
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.messages[-2].endswith("the tool mpit, which lists the variables, has written no list")
+    assert result.messages[-1].startswith("hint: ")
+
+
+def test_vars_does_not_mention_that_it_leaves_out_the_tools_of_a_file(tmp_path):
+    (tmp_path / "qmpi.conf").write_text("count\n")
+    config = {"QMPI_CONFIG": tmp_path / "qmpi.conf"}
+    assert variables(LIBRARY_CVAR_GLOB, env=config).messages == []
+    assert variables("-t", "empty", "-t", "empty", LIBRARY_CVAR_GLOB, env=config).messages == [
+        f"-t replaces the tools that stand outside a section in {tmp_path}/qmpi.conf"]
 
 
 def test_vars_has_a_help_text():
@@ -72,4 +96,4 @@ def test_vars_has_a_help_text():
 def test_vars_reports_that_its_list_cannot_be_written():
     result = run_mpi("/bin/sh", "-c", f"exec {QMPI} vars > /dev/full", ranks=1, preload=())
     assert result.returncode == 2
-    assert "cannot write the list to standard output" in result.messages
+    assert "cannot write to standard output" in result.messages
