@@ -474,13 +474,23 @@ static bool are_limits_known(const struct compare_result *comparison)
             if (!isnan(compare_worsening(comparison, name, run)))
                 continue;
             qmpi_printf("%s: --fail-over=%s: the figure is unknown in this run or in the first "
-                        "one\nhint: profile the runs again with this version of qmpi",
-                        comparison->runs[run].name, name);
+                        "one\nhint: %s",
+                        comparison->runs[run].name, name,
+                        needs_path(name)
+                            ? "record traces of the runs with `qmpi run -t trace`, and compare the "
+                              "traces with --path"
+                            : "profile the runs again with this version of qmpi");
             return false;
         }
     }
     return true;
 }
+/* Returns whether a figure with a limit is one of those that only the critical path gives. */
+static bool needs_path(const char *name)
+{
+    return !strcmp(name, "serialisation") || !strcmp(name, "transfer");
+}
+
 
 /* Compares the runs. If this is not possible, or if a figure with a limit is unknown in a run,
  * prints a message and returns NULL. */

@@ -191,7 +191,9 @@ def test_serialisation_and_transfer_are_compared_if_both_runs_have_them(tmp_path
     assert re.search(r"(?m)^    serialisation +0.960 +0.919 +-0.042 +0.96$", printed(*with_path))
     assert compare("--fail-over=serialisation:3%", *with_path).returncode == 1
     assert compare("--fail-over=serialisation:5%,transfer:0%", *with_path).returncode == 0
-    assert compare("--fail-over=transfer:5%", with_path[0], "heat.json").returncode == 2
+    without = compare("--fail-over=transfer:5%", with_path[0], "heat.json")
+    assert without.returncode == 2
+    assert without.messages[1].startswith("hint: record traces ") and "--path" in without.messages[1]
 
 
 def test_figures_that_older_files_lack_are_unknown_and_not_zero(tmp_path):
