@@ -555,7 +555,9 @@ struct document {
 /* Prints the name of the first file of a run, and the number of further files. */
 static void print_title(FILE *stream, const struct run *run)
 {
-    fprintf(stream, "%s", run->name);
+    char *shown = qmpi_message("%s", run->name);
+    fputs(shown, stream);
+    free(shown);
     if (run->files > 1)
         fprintf(stream, " and %d more", run->files - 1);
     fprintf(stream, ":\n");

@@ -386,6 +386,15 @@ def test_files_of_several_runs_are_printed_one_after_the_other():
     assert text.count("rank 0 alone") == 2
 
 
+@pytest.mark.parametrize("name, shown", [("new\nline.json", "new\\nline.json"),
+                                         ("esc\x1b[31m.json", "esc\\x1b[31m.json"), (b"bad\xff.json", "bad\\xff.json")])
+def test_names_of_files_in_titles_are_printable(name, shown, tmp_path):
+    path = tmp_path / os.fsdecode(name)
+    shutil.copy(REPORTS / "heat.json", path)
+    text = printed("--files", "heat-faster.json", path)
+    assert f"\n\n{tmp_path}/{shown}:\n" in text
+
+
 def test_json_and_csv_hold_one_run():
     for form in ("json", "csv"):
         result = report(f"--format={form}", "heat.json", *CRASHED)

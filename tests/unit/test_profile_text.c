@@ -68,12 +68,12 @@ static void columns_are_as_wide_as_their_content(void **state)
     columns_add(&columns, "%d", 100);
     columns_add(&columns, "x");
     columns_add_line(&columns, "a note as it is");
-    columns_add_all(&columns, (const char *const[]){"b\x1b[1m\n", "2", "", NULL});
+    columns_add_all(&columns, (const char *const[]){"b\x1b[1m\n\xff", "2", "", NULL});
     char *text = print_columns(&columns, 80);
-    assert_string_equal(text, "name      n\n"
-                              "\xc3\xa4       100  x\n"
+    assert_string_equal(text, "name       n\n"
+                              "\xc3\xa4        100  x\n"
                               "a note as it is\n"
-                              "b?[1m?    2\n");
+                              "b?[1m??    2\n");
     free(text);
 }
 

@@ -25,16 +25,16 @@ void columns_set_optional(struct columns *columns, const char *optional)
     columns->optional = optional;
 }
 
-/* Names come from the program. Line breaks and control characters in them must not reach the
- * terminal. */
+/* Names come from the program or the command line. Line breaks, control characters and bytes that
+ * are not UTF-8 must not reach the terminal. */
 static void make_printable(char *text)
 {
-    unsigned char *at = (unsigned char *)text;
-    for (; *at; at++) {
-        if (*at < ' ' || *at == 0x7f)
-            *at = '?';
-        else if (*at == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) /* U+0080 … U+009F */
-            at[0] = at[1] = '?';
+    for (size_t length; *text; text += length) {
+        length = qmpi_text_character_length(text);
+        const bool is_shown = length && (unsigned char)*text >= ' ' && !qmpi_text_is_control(text);
+        length = length ? length : 1;
+        if (!is_shown)
+            memset(text, '?', length);
     }
 }
 

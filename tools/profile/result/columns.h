@@ -2,7 +2,7 @@
 /*
  * Text tables whose columns are as wide as their contents, with lines of a given width. If the
  * columns do not fit, optional ones are left out, and long entries of the first column get separate
- * lines. Control characters in names are printed as '?'.
+ * lines. Control characters, and bytes that are not UTF-8, are printed as '?'.
  */
 #ifndef QMPI_PROFILE_COLUMNS_H
 #define QMPI_PROFILE_COLUMNS_H
