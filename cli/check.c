@@ -220,6 +220,7 @@ struct check_request {
     const char **functions; /* functions whose chains are printed */
     int count;
     const char *mpi; /* the argument of --mpi, or NULL */
+    bool has_timeout;
     bool in_process; /* build the stack in this process */
     bool run;        /* run a program and validate the tools */
     char **program;  /* the program and its arguments, or NULL */
@@ -287,6 +288,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
         return 0;
     case KEY_TIMEOUT:
         cli_child_set_time_limit(argument, state);
+        request->has_timeout = true;
         return 0;
     case KEY_RUN:
         request->run = true;
@@ -301,6 +303,9 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
         state->next = state->argc;
         return 0;
     case ARGP_KEY_END:
+        if (request->run && (request->count || request->has_timeout))
+            cli_misuse(state, "%s has no effect with --run: remove one of the two",
+                       request->count ? "--function" : "--timeout");
         if (request->run && !request->program)
             cli_misuse(state, "missing program: qmpi check --run -- PROGRAM [ARGUMENT...]");
         return 0;

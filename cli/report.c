@@ -150,7 +150,8 @@ static const char doc[] =
 
 struct parsed {
     struct report_request request;
-    int format; /* enum profile_output_format, or -1 if it is not given */
+    int format;   /* enum profile_output_format, or -1 if it is not given */
+    bool has_top; /* whether --top is given */
 };
 
 /* Returns the index of a word in a list that ends with NULL. Any other word is a usage error. */
@@ -198,6 +199,21 @@ static void check_comparison(const struct report_request *request, int count,
                           "--regions and --processes");
 }
 
+/* Refuses options that have an effect only on text, because other formats contain everything. */
+static void check_format(const struct parsed *parsed, struct argp_state *state)
+{
+    static const char *const names[] = {
+        [PROFILE_JSON] = "JSON", [PROFILE_CSV] = "CSV", [PROFILE_HTML] = "HTML"};
+    const enum profile_output_format format = parsed->request.format;
+    if (format == PROFILE_TEXT)
+        return;
+    if (parsed->request.sections)
+        cli_misuse(state, "%s output always contains all tables", names[format]);
+    if (parsed->has_top)
+        cli_misuse(state, "%s output always contains all rows: --top requires text output",
+                   names[format]);
+}
+
 static void check_request(struct parsed *parsed, struct argp_state *state)
 {
     struct report_request *request = &parsed->request;
@@ -206,8 +222,7 @@ static void check_request(struct parsed *parsed, struct argp_state *state)
                                          : (enum profile_output_format)parsed->format;
     if (request->format == PROFILE_HTML && !profile_html_is_supported())
         cli_misuse(state, "HTML requires zlib, without which this command was built");
-    if (request->format == PROFILE_HTML && request->sections)
-        cli_misuse(state, "HTML output always contains all tables");
+    check_format(parsed, state);
     while (request->files && request->files[count])
         count++;
     if (!count)
@@ -248,6 +263,7 @@ static error_t parse_report_option(int key, char *argument, struct argp_state *s
         return 0;
     case KEY_TOP:
         request->top = read_top(argument, state);
+        parsed->has_top = true;
         return 0;
     case KEY_THRESHOLD:
         request->thresholds.any = read_percentage(argument, "threshold", state);
@@ -465,6 +481,12 @@ static struct profile_run *name_runs(const struct runs *runs)
 
 /* ---- The comparison -------------------------------------------------------------------------- */
 
+/* Returns whether a figure with a limit is one of those that only the critical path gives. */
+static bool needs_path(const char *name)
+{
+    return !strcmp(name, "serialisation") || !strcmp(name, "transfer");
+}
+
 /* Returns whether all figures with a limit are known in all runs. Otherwise, prints a message. */
 static bool are_limits_known(const struct compare_result *comparison)
 {
@@ -485,12 +507,6 @@ static bool are_limits_known(const struct compare_result *comparison)
     }
     return true;
 }
-/* Returns whether a figure with a limit is one of those that only the critical path gives. */
-static bool needs_path(const char *name)
-{
-    return !strcmp(name, "serialisation") || !strcmp(name, "transfer");
-}
-
 
 /* Compares the runs. If this is not possible, or if a figure with a limit is unknown in a run,
  * prints a message and returns NULL. */

@@ -315,6 +315,8 @@ BAD_OPTIONS = [
     (["report", str(SOURCE / "README.md")], "README.md"), (["vars", "--nonesuch"], "--nonesuch"),
     (["vars", "-t", "nonesuch"], "nonesuch"), (["run", "-c"], "c"), (["run", "-c", "/nonesuch", "true"], "/nonesuch"),
     (["check", "-c", "nonesuch"], "nonesuch"), (["check", "--function", "MPI_Sned"], "MPI_Sned"),
+    (["check", "--run", "--function=MPI_Send", "-t", "empty", "--", "true"], "--function has no effect with --run"),
+    (["check", "--run", "--timeout=1ns", "-t", "empty", "--", "true"], "--timeout has no effect with --run"),
     (["check", "--function"], "--function"), (["doctor", "--nonesuch"], "--nonesuch"), (["doctor", "-c", "x"], "-c x"),
     (["new"], "missing name"), (["new", "a", "b"], "'b'"), (["new", "a b"], "'a b'"), (["new", "--c++", "a"], "--c++"),
 ]

@@ -471,6 +471,9 @@ def test_output_to_a_file_is_the_same_as_on_stdout(tmp_path):
     (["--format=xml", "heat.json"], "--format must be text, json, csv or html, not 'xml'"),
     (["--sort=size", "heat.json"], "--sort must be time, calls, bytes or name, not 'size'"),
     (["--top=-1", "heat.json"], "not '-1'"), (["--top=1x", "heat.json"], "not '1x'"),
+    (["-f", "csv", "--functions", "heat.json"], "CSV output always contains all tables"),
+    (["-o", "none/out.json", "--matrix", "heat.json"], "JSON output always contains all tables"),
+    (["-f", "json", "--top=5", "heat.json"], "JSON output always contains all rows: --top requires text output"),
 ])
 def test_errors_of_use_are_explained(arguments, words):
     result = report(*arguments)
