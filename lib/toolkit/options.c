@@ -29,15 +29,68 @@ static const char *find_given(int tool_id, const char *key)
     return QMPIX_Tool_get_option(tool_id, key, &value) == MPI_SUCCESS ? value : NULL;
 }
 
-static bool refuse_value(int tool_id, const char *key, const char *form, const char *limits)
+static bool refuse_value(int tool_id, const char *key, const char *form)
 {
-    /* The limits come before the examples, as in "a size of at least 4K, such as 64K". */
-    const char *rest = limits ? strstr(form, " such as") : NULL;
-    char *hint = rest ? qmpi_format("give %.*s %s,%s", (int)(rest - form), form, limits, rest)
-                      : qmpi_format("give %s", form);
+    char *hint = qmpi_format("give %s", form);
     tool_option_fail(tool_id, key, find_given(tool_id, key), hint);
     free(hint);
     return false;
+}
+
+/* A size or a time. */
+struct amount {
+    const char *form; /* QMPI_VALUE_SIZE or QMPI_VALUE_TIME */
+    bool (*read)(const char *text, uint64_t *number);
+    const char *limits; /* see options.h */
+    uint64_t least, most;
+};
+
+static bool read_amount(const struct amount *amount, const char *text, uint64_t *number)
+{
+    return amount->read(text, number) && *number >= amount->least && *number <= amount->most;
+}
+
+/* The limits come before the examples, as in "a size of at least 4K, such as 64K or 2G". Examples
+ * that exceed the limits are left out. */
+static bool refuse_amount(int tool_id, const char *key, const struct amount *amount)
+{
+    enum { MOST = 8 };
+    static const char mark[] = " such as ";
+    const char *examples = strstr(amount->form, mark), *kept[MOST];
+    char *words = qmpi_copy(examples + sizeof mark - 1), *rest = NULL;
+    char *text = qmpi_format("%.*s%s%s", (int)(examples - amount->form), amount->form,
+                             amount->limits ? " " : "", amount->limits ? amount->limits : "");
+    uint64_t number;
+    int count = 0;
+    for (char *word = strtok_r(words, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest)) {
+        if (count < MOST && read_amount(amount, word, &number))
+            kept[count++] = word; /* not the word "or", which is no amount */
+    }
+    for (int i = 0; i < count; i++) {
+        char *longer = qmpi_format("%s%s%s%s", text, !i && amount->limits ? "," : "",
+                                   !i              ? mark
+                                   : i < count - 1 ? ", "
+                                                   : " or ",
+                                   kept[i]);
+        free(text);
+        text = longer;
+    }
+    refuse_value(tool_id, key, text);
+    free(text);
+    free(words);
+    return false;
+}
+
+static bool find_amount(int tool_id, const char *key, const struct amount *amount, uint64_t *number)
+{
+    const char *value = find_given(tool_id, key);
+    uint64_t given;
+    if (!value)
+        return true;
+    if (!read_amount(amount, value, &given))
+        return refuse_amount(tool_id, key, amount);
+    *number = given;
+    return true;
 }
 
 bool tool_option_whole(int tool_id, const char *key, int least, int most, int *number)
@@ -52,54 +105,40 @@ bool tool_option_whole(int tool_id, const char *key, int least, int most, int *n
         return true;
     }
     snprintf(form, sizeof form, "a whole number from %d to %d", least, most);
-    return refuse_value(tool_id, key, form, NULL);
+    return refuse_value(tool_id, key, form);
 }
 
 bool tool_option_percent(int tool_id, const char *key, int *percent)
 {
     const char *value = find_given(tool_id, key);
     return !value || qmpi_value_whole_percent(value, percent) ||
-           refuse_value(tool_id, key, QMPI_VALUE_PERCENT, NULL);
+           refuse_value(tool_id, key, QMPI_VALUE_PERCENT);
 }
 
 bool tool_option_size(int tool_id, const char *key, const char *limits, uint64_t least,
                       uint64_t most, uint64_t *bytes)
 {
-    const char *value = find_given(tool_id, key);
-    uint64_t size;
-    if (!value)
-        return true;
-    if (!qmpi_value_size(value, &size) || size < least || size > most)
-        return refuse_value(tool_id, key, QMPI_VALUE_SIZE, limits);
-    *bytes = size;
-    return true;
+    const struct amount amount = {QMPI_VALUE_SIZE, qmpi_value_size, limits, least, most};
+    return find_amount(tool_id, key, &amount, bytes);
 }
 
 bool tool_option_time(int tool_id, const char *key, const char *limits, uint64_t least,
                       uint64_t most, uint64_t *nanoseconds)
 {
-    const char *value = find_given(tool_id, key);
-    uint64_t time;
-    if (!value)
-        return true;
-    if (!qmpi_value_time(value, &time) || time < least || time > most)
-        return refuse_value(tool_id, key, QMPI_VALUE_TIME, limits);
-    *nanoseconds = time;
-    return true;
+    const struct amount amount = {QMPI_VALUE_TIME, qmpi_value_time, limits, least, most};
+    return find_amount(tool_id, key, &amount, nanoseconds);
 }
 
 bool tool_option_set(int tool_id, const char *key, struct qmpi_value_set *set)
 {
     const char *value = find_given(tool_id, key);
-    return !value || qmpi_value_set_read(value, set) ||
-           refuse_value(tool_id, key, QMPI_VALUE_SET, NULL);
+    return !value || qmpi_value_set_read(value, set) || refuse_value(tool_id, key, QMPI_VALUE_SET);
 }
 
 bool tool_option_boolean(int tool_id, const char *key, bool *yes)
 {
     const char *value = find_given(tool_id, key);
-    return !value || qmpi_value_boolean(value, yes) ||
-           refuse_value(tool_id, key, QMPI_VALUE_YES, NULL);
+    return !value || qmpi_value_boolean(value, yes) || refuse_value(tool_id, key, QMPI_VALUE_YES);
 }
 
 bool tool_option_word(int tool_id, const char *key, const char *const *words, const char *hint,

@@ -60,6 +60,16 @@ def test_further_values_are_accepted_by_tools(option, tmp_path):
     assert qmpi(tmp_path, "check", "-t", option).returncode == 0
 
 
+@pytest.mark.parametrize("option, hint", [
+    ("profile,checkpoint=30ms", "give a time of at least 1s, such as 1.5s or 5min"),
+    ("trace,memory=64K", "give a size of at least 1M, such as 1.5MiB or 2G"),
+    ("log,stuck=0", "give a time above 0, such as 250us, 20ms, 1.5s or 5min"),
+    ("log,min-size=x", "give a size such as 4096, 64K, 1.5MiB or 2G"),
+])
+def test_the_examples_in_a_hint_are_within_the_limits(option, hint, tmp_path):
+    assert f"hint: {hint}\n" in qmpi(tmp_path, "check", "-t", option).stderr
+
+
 @pytest.mark.parametrize("value", TIMES)
 def test_settings_and_options_of_the_command_accept_times(value, tmp_path):
     (tmp_path / "qmpi.conf").write_text(f'rank-timeout = "{value}"\nempty\n')
