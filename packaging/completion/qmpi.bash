@@ -20,6 +20,20 @@ _qmpi_values()
     "$1" "$2" --help 2>/dev/null | sed -n "s/^ .*$3=\\([a-z0-9-]*|[a-z0-9|-]*\\).*/\\1/p" | tr '|' '\n'
 }
 
+# Prints the long name of the option $3, such as -f or --format, if its value may be the next word.
+_qmpi_valued()
+{
+    [[ $3 =~ ^--?[A-Za-z][a-z-]*$ ]] || return
+    "$1" "$2" --help 2>/dev/null | sed -n "s/^ \\{2,6\\}$3, \\(--[a-z-]*\\)=.*/\\1/p
+        s/^ \\{2,6\\}\\(-., \\)\\{0,1\\}\\($3\\)=.*/\\2/p"
+}
+
+# Prints the words that can be the first argument of the subcommand $2, besides a file.
+_qmpi_words()
+{
+    "$1" "$2" --help 2>/dev/null | sed -n "s/^ *or: *qmpi $2 \\[OPTION\\.\\.\\.\\] \\([a-z][a-z-]*\\) .*/\\1/p"
+}
+
 _qmpi_tools()
 {
     "$1" list 2>/dev/null | sed -n 's/^\([A-Za-z0-9_+-][A-Za-z0-9_.+-]*\)  *[^ ].*/\1/p'
@@ -61,7 +75,7 @@ _qmpi()
     # The words as the command will receive them, independent of the characters that end words in completion.
     read -ra words <<<"$line"
     [[ $line == *' ' ]] && words+=('')
-    local last=$((${#words[@]} - 1)) known=''
+    local last=$((${#words[@]} - 1)) known='' argument=''
     case "$cur" in ':' | '=') cur='' ;; esac
     for ((i = 1; i < last; i++)); do
         word=${words[i]}
@@ -74,6 +88,8 @@ _qmpi()
             ${words[i - 1]} != --@(tools|config|debug|mpi|on-error|tool-path) ]]; then
             known=program
             break
+        elif [[ $word != -* && -z $(_qmpi_valued "$qmpi" "$command" "${words[i - 1]}") ]]; then
+            argument=$word
         fi
     done
     if [[ $known == program ]]; then
@@ -92,12 +108,11 @@ _qmpi()
     word=${words[last]} option='' value=$word
     if [[ $word == --*=* ]]; then
         option=${word%%=*} value=${word#*=}
-    elif [[ ${words[last - 1]} == -[tc] ||
-        ${words[last - 1]} == --@(tools|config|debug|mpi|on-error|tool-path|to|format|output) ]]; then
-        option=${words[last - 1]}
+    else
+        option=$(_qmpi_valued "$qmpi" "$command" "${words[last - 1]}")
     fi
     case "$option" in
-    -t | --tools)
+    --tools)
         _qmpi_stack "$qmpi" "$value"
         return
         ;;
@@ -120,7 +135,10 @@ _qmpi()
         [[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2>/dev/null
         return
     fi
-    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    mapfile -t COMPREPLY < <(
+        [[ -z $argument ]] && compgen -W "$(_qmpi_words "$qmpi" "$command")" -- "$cur"
+        compgen -f -- "$cur"
+    )
     compopt -o filenames 2>/dev/null
 }
 

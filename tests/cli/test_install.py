@@ -220,7 +220,7 @@ def test_libqmpi_does_not_need_glibc_2_35(prefix):
     assert "GLIBC_2.35" not in needed
 
 
-def test_bash_completes_commands_options_and_stacks(prefix):
+def test_bash_completes_commands_options_and_stacks(prefix, tmp_path):
     script = next(prefix.rglob("bash-completion/completions/qmpi"))
     assert (script.parent / "qmpi-openmpi").resolve() == script
     cases = {
@@ -228,6 +228,11 @@ def test_bash_completes_commands_options_and_stacks(prefix):
         "qmpi re": "report",
         "qmpi run --on": "--on-error=",
         "qmpi run --on-error=": "stop skip",
+        "qmpi run --on-error sk": "skip",
+        "qmpi report --sort ": "time calls bytes name",
+        "qmpi report --html -f cs": "csv",
+        "qmpi trace me": "merge",
+        "qmpi trace --to csv merge me": "",
         "qmpi run -t cou": "count",
         "qmpi run -t count:emp": "empty",
         "qmpi run --tools=count:emp": "empty",
@@ -239,7 +244,7 @@ def test_bash_completes_commands_options_and_stacks(prefix):
         code = f"""source {script}; compopt() {{ :; }}
             COMP_LINE=$1 COMP_POINT=${{#1}}; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
             _qmpi {prefix / "bin" / QMPI.name}; echo "${{COMPREPLY[@]}}" """
-        result = run_command(["bash", "-c", code, "bash", line, *words], environment())
+        result = run_command(["bash", "-c", code, "bash", line, *words], environment(), cwd=tmp_path)
         assert result.stdout == expected + "\n", line
 
 
@@ -262,12 +267,13 @@ print -r -- ${${out##*$'\n'GOT}%%$'\r'*}
 @pytest.mark.skipif(bool(ASAN), reason="zsh would run with the sanitizer, too")
 @pytest.mark.parametrize("line, expected", [
     ("rep", "report"), ("run --on-err", "run --on-error="), ("run --on-error=sk", "run --on-error=skip"),
+    ("run --on-error sk", "run --on-error skip"), ("report -s ca", "report -s calls"), ("trace me", "trace merge"),
     ("run -t cou", "run -t count"), ("run -t count:emp", "run -t count:empty"),
     ("run -t empty:count,out", "run -t empty:count,output="),
 ])
-def test_zsh_completes_commands_options_and_stacks(prefix, line, expected):
+def test_zsh_completes_commands_options_and_stacks(prefix, line, expected, tmp_path):
     result = run_command(["zsh", "-f", "-c", ZSH, "zsh", prefix / "share" / "zsh" / "site-functions", prefix / "bin",
-                          f"{QMPI.name} {line}"], environment(TERM="xterm"))
+                          f"{QMPI.name} {line}"], environment(TERM="xterm"), cwd=tmp_path)
     assert result.stdout == f"{QMPI.name} {expected}\n"
 
 
