@@ -33,15 +33,15 @@ _Unwind_Reason_Code qmpi_frame_personality(int version, _Unwind_Action actions,
 
 /*
  * libqmpi.so exports longjmp and its variants (arch/jump_PROCESSOR.S): each sets
- * qmpi_dispatch_thread.jumped_frame and continues in the C library. A jump out of a call leaves
- * qmpi_dispatch_thread.entry unchanged (see redirect/caller.h). In a static program, these
- * functions are the C library's own.
+ * qmpi_dispatch_thread.jumped_frame and continues in the next library that defines the function:
+ * the C library, or one that interposes it as well, such as that of a sanitizer. A jump out of a
+ * call leaves qmpi_dispatch_thread.entry unchanged (see redirect/caller.h). In a static program,
+ * these functions are the C library's own.
  */
 #ifndef QMPI_STATIC
-/* The functions of the C library, in the same sequence as in arch/jump_PROCESSOR.S. Initially, the
- * addresses lead to code that calls qmpi_jump_resolve. Each thread that calls it stores the same
- * functions, which have existed since the process was started, so relaxed memory ordering would
- * suffice. */
+/* The next functions, in the same sequence as in arch/jump_PROCESSOR.S. Initially, the addresses
+ * lead to code that calls qmpi_jump_resolve. Each thread that calls it stores the same functions,
+ * which have existed since the process was started, so relaxed memory ordering would suffice. */
 extern qmpi_function *qmpi_real_jumps[4] QMPI_HIDDEN;
 void qmpi_jump_resolve(void) QMPI_HIDDEN;
 

@@ -84,7 +84,6 @@ struct pmix_info {
     struct pmix_value value;
 };
 enum { TYPE_BOOL = 1, TYPE_STRING = 3, TYPE_INT = 6, SCOPE_GLOBAL = 3 };
-typedef void *look_up(void *library, const char *name);
 typedef int put_function(uint8_t scope, const char key[], struct pmix_value *value);
 typedef int get_function(const struct pmix_process *process, const char key[],
                          const struct pmix_info info[], size_t count, struct pmix_value **value);
@@ -101,7 +100,7 @@ static _Atomic(get_function *) pmix_get;
 #ifndef QMPI_STATIC
 /* Puts the key once, if announce_to_hydra has not done so. `find` is dlsym, and finds the functions
  * of PMIx by the handle `library`. */
-static void put_key(look_up *find, void *library)
+static void put_key(qmpi_next_symbol_finder *find, void *library)
 {
     static char one[] = "1";
     struct pmix_value value = {.type = TYPE_STRING, .data.string = one};
@@ -115,12 +114,6 @@ static void put_key(look_up *find, void *library)
 
 typedef int commit_function(void);
 
-/* Finds dlopen and dlsym of the C library, because libqmpi exports its own for the program. */
-static void *find_next_function(const char *name)
-{
-    return (void *)(uintptr_t)qmpi_next_symbol(name);
-}
-
 /*
  * The MPI library calls this function in MPI_Init, after it has put its keys for other processes.
  * The loader finds this function before the PMIx_Commit of the client library, which this function
@@ -132,9 +125,10 @@ int PMIx_Commit(void)
 {
     enum { NOT_SUPPORTED = -47 };
     Dl_info caller;
+    /* These are not libqmpi's own, which it exports for the program. */
     void *(*open)(const char *, int) =
-        (void *(*)(const char *, int))(uintptr_t)find_next_function("dlopen");
-    look_up *find = (look_up *)(uintptr_t)find_next_function("dlsym");
+        (void *(*)(const char *, int))(uintptr_t)qmpi_next_symbol("dlopen");
+    qmpi_next_symbol_finder *find = qmpi_next_symbol_dlsym();
     void *library = open && dladdr(__builtin_return_address(0), &caller)
                         ? open(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
                         : NULL;

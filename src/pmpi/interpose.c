@@ -18,6 +18,7 @@
 /* ---- dlsym ----------------------------------------------------------------------------------- */
 
 void *(*qmpi_real_dlsym)(void *handle, const char *name);
+void *(*qmpi_next_dlsym)(void *handle, const char *name);
 
 /* A sanitizer calls dlsym before its shadow memory exists, so this code must not be instrumented.
  */
@@ -25,8 +26,9 @@ void *(*qmpi_real_dlsym)(void *handle, const char *name);
 
 EARLY static void find_real_dlsym(void)
 {
-    qmpi_real_dlsym = (void *(*)(void *, const char *))(uintptr_t)qmpi_next_symbol("dlsym");
-    if (!qmpi_real_dlsym)
+    qmpi_real_dlsym = qmpi_next_symbol_dlsym();
+    qmpi_next_dlsym = (qmpi_next_symbol_finder *)(uintptr_t)qmpi_next_symbol("dlsym");
+    if (!qmpi_real_dlsym || !qmpi_next_dlsym)
         abort(); /* all known C libraries define it */
 }
 
@@ -116,9 +118,10 @@ __attribute__((constructor)) static void set_constructed(void)
  * UCX redirects all references to dlclose to a function of its own, and calls from there the
  * dlclose that dlsym returned, which must be libqmpi's. RTLD_NEXT is excluded: it finds libqmpi's
  * dlclose, unless the caller is behind libqmpi in the search order; then the result may be what
- * libqmpi's dlclose itself calls, and replacing it would cause an endless recursion. Before libqmpi
- * is initialized, the result is left to the C library, because the library of a sanitizer looks up
- * dlclose before instrumented code may run.
+ * libqmpi's dlclose itself calls, and replacing it would cause an endless recursion. For the same
+ * reason, a caller that finds the C library's dlclose although another library interposes it gets
+ * the function that calls the C library. Before libqmpi is initialized, the result is left to the C
+ * library, because the library of a sanitizer looks up dlclose before instrumented code may run.
  */
 EARLY static bool means_dlclose(void *handle, const char *name)
 {
@@ -126,13 +129,25 @@ EARLY static bool means_dlclose(void *handle, const char *name)
            !strcmp(name, "dlclose");
 }
 
+/* Whether a function belongs to the library that defines the C library's dlsym. */
+static bool is_of_c_library(const void *function)
+{
+    struct qmpi_elf_loaded library, its;
+    return qmpi_elf_loaded_containing((const void *)(uintptr_t)qmpi_real_dlsym, &library) &&
+           qmpi_elf_loaded_containing(function, &its) && its.base == library.base;
+}
+
 static void *find_dlclose(void *handle, const char *name, const void *caller)
 {
     struct qmpi_elf_loaded asking;
-    void *const ours = (void *)(uintptr_t)qmpi_exported_dlclose;
-    const void *const plain = qmpi_real_dlsym(handle, name);
-    if (plain != ours && plain != qmpi_next_symbol(name))
-        return NULL;
+    void *ours = (void *)(uintptr_t)qmpi_exported_dlclose;
+    void *const plain = qmpi_real_dlsym(handle, name);
+    if (plain != ours && plain != qmpi_next_symbol(name)) {
+        if (!plain || !is_of_c_library(plain))
+            return NULL;
+        ours =
+            (void *)(uintptr_t)qmpi_interpose_dlclose_of((qmpi_interpose_closer *)(uintptr_t)plain);
+    }
     if (qmpi_elf_loaded_containing(caller, &asking)) {
         const ElfW(Phdr) *last = NULL;
         for (int i = 0; i < asking.segment_count; i++)
@@ -146,7 +161,7 @@ static void *find_dlclose(void *handle, const char *name, const void *caller)
 
 EARLY void *qmpi_interpose_dlsym(void *handle, const char *name, const void *caller)
 {
-    if (!qmpi_real_dlsym)
+    if (!qmpi_real_dlsym || !qmpi_next_dlsym)
         find_real_dlsym();
     if (name[0] == 'd')
         return means_dlclose(handle, name) ? find_dlclose(handle, name, caller) : NULL;

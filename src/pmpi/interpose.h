@@ -13,13 +13,17 @@
 
 /* ---- dlsym ----------------------------------------------------------------------------------- */
 
-/* The C library's dlsym; NULL until it is first needed. */
+/* The C library's dlsym, and the one that follows that of libqmpi, which may belong to another
+ * library that interposes dlsym. NULL until they are first needed. */
 extern void *(*qmpi_real_dlsym)(void *handle, const char *name)
+    __attribute__((visibility("hidden")));
+extern void *(*qmpi_next_dlsym)(void *handle, const char *name)
     __attribute__((visibility("hidden")));
 
 /*
- * Returns the result of dlsym(handle, name) called from `caller`; NULL: the C library determines
- * the result. Always sets qmpi_real_dlsym. Called by the exported dlsym (arch/dlsym_NAME.S).
+ * Returns the result of dlsym(handle, name) called from `caller`; NULL: qmpi_next_dlsym determines
+ * the result. Always sets qmpi_real_dlsym and qmpi_next_dlsym. Called by the exported dlsym
+ * (arch/dlsym_NAME.S).
  */
 void *qmpi_interpose_dlsym(void *handle, const char *name, const void *caller)
     __attribute__((visibility("hidden")));
@@ -35,7 +39,12 @@ bool qmpi_interpose_gave_functions(int tool_id);
  * The function that libqmpi exports in place of the C library's dlclose, and that dlsym returns;
  * NULL: none. It is defined in sites/dlclose.c.
  */
-extern int (*const qmpi_exported_dlclose)(void *) __attribute__((visibility("hidden")));
+typedef int qmpi_interpose_closer(void *handle);
+extern qmpi_interpose_closer *const qmpi_exported_dlclose __attribute__((visibility("hidden")));
+
+/* Returns a function that does the same as the exported one, but calls `plain`, the C library's
+ * dlclose, even if another library interposes dlclose as well. Defined in the same file. */
+qmpi_interpose_closer *qmpi_interpose_dlclose_of(qmpi_interpose_closer *plain);
 
 /* Whether a function belongs to the library that last looked up dlclose by dlsym. Signal handlers
  * may call this. */

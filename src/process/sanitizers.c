@@ -32,8 +32,7 @@ options_function __asan_default_options;
 /* Returns the function that would be called if libqmpi were not loaded; NULL: none. */
 EARLY static options_function *find_next(void)
 {
-    typedef void *find_function(void *handle, const char *name);
-    find_function *find = (find_function *)(uintptr_t)qmpi_next_symbol("dlsym");
+    qmpi_next_symbol_finder *find = qmpi_next_symbol_dlsym();
     options_function *next =
         find ? (options_function *)(uintptr_t)find(RTLD_NEXT, QMPI_SANITIZER_FUNCTION) : NULL;
     return next == __asan_default_options ? NULL : next;

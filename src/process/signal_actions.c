@@ -5,7 +5,8 @@
  * previous action and called it, the program would be terminated by a signal that it survives
  * without tools. Therefore, libqmpi replaces the functions of the C library that return the
  * previous action; they return the action before those of the tools. If the program sets this
- * action again, the handler of the tools is restored.
+ * action again, the handler of the tools is restored. Other libraries may interpose these functions
+ * as well, so those of libqmpi call the next ones in the search order of the loader.
  *
  * sigaction and signal may be called in signal handlers, so there is no lock.
  */
@@ -27,7 +28,7 @@ typedef void (*handler_function)(int number);
 typedef int sigaction_function(int number, const struct sigaction *action, struct sigaction *old);
 typedef handler_function signal_function(int number, handler_function handler);
 
-/* ---- Functions of the C library -------------------------------------------------------------- */
+/* ---- The next functions ---------------------------------------------------------------------- */
 
 enum real { ACTION, SIGNAL, BSD_SIGNAL, SSIGNAL, SYSV_SIGNAL, SYSV_SIGNAL_TOO, SIGSET, REALS };
 
@@ -135,7 +136,7 @@ static int hide_action(int number, const struct sigaction *action, const struct 
 int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct sigaction *old,
                          int tool_action)
 {
-    struct sigaction found;
+    struct sigaction found = {.sa_flags = 0}; /* a sanitizer's sigaction may leave it unchanged */
     if (number <= 0 || number >= NUMBERS || real_sigaction(number, NULL, &found))
         return MPI_ERR_ARG;
     if (action && tool_action) {
@@ -163,9 +164,9 @@ int QMPIX_Tool_sigaction(int number, const struct sigaction *action, struct siga
 EXPORTED EARLY int sigaction(int number, const struct sigaction *action, struct sigaction *old)
 {
     struct hidden *top = top_of(number);
-    struct sigaction found;
     if (!top)
         return real_sigaction(number, action, old);
+    struct sigaction found = {.sa_flags = 0}; /* a sanitizer's sigaction may leave it unchanged */
     if (action && is_restored(top, handler_of(action)))
         action = &top->tool;
     const int result = real_sigaction(number, action, &found);

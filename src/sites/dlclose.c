@@ -5,7 +5,12 @@
 #include "pmpi/pmpi.h"
 
 #ifdef QMPI_STATIC
-int (*const qmpi_exported_dlclose)(void *) = NULL;
+qmpi_interpose_closer *const qmpi_exported_dlclose = NULL;
+
+qmpi_interpose_closer *qmpi_interpose_dlclose_of(qmpi_interpose_closer *plain)
+{
+    return plain;
+}
 #else
 
 #include "sites/modules.h"
@@ -18,30 +23,47 @@ int (*const qmpi_exported_dlclose)(void *) = NULL;
 #include <stdint.h>
 #include <stdlib.h>
 
-typedef int closer(void *handle);
-
 /* The name by which libqmpi itself calls its function, even if the name dlclose is interposed. */
-static closer close_library;
+static qmpi_interpose_closer close_library;
 QMPI_API int dlclose(void *handle) __attribute__((alias("close_library")));
 
-closer *const qmpi_exported_dlclose = close_library;
+qmpi_interpose_closer *const qmpi_exported_dlclose = close_library;
 
-static int close_library(void *handle)
+static int close_by(qmpi_interpose_closer *function, void *handle)
 {
-    /* Each thread that finds `real` empty stores the same function. */
-    static closer *_Atomic real;
-    closer *function = real;
-    if (!function) {
-        function = (closer *)(uintptr_t)qmpi_next_symbol("dlclose");
-        if (!function)
-            abort(); /* all known C libraries define it */
-        real = function;
-    }
     atomic_fetch_add(&qmpi_module_closing_count, 1);
     const int result = function(handle);
     qmpi_module_mark_closed();
     qmpi_sites_forget_rules();
     atomic_fetch_sub(&qmpi_module_closing_count, 1);
     return result;
+}
+
+static int close_library(void *handle)
+{
+    /* Each thread that finds `next` empty stores the same function. */
+    static qmpi_interpose_closer *_Atomic next;
+    qmpi_interpose_closer *function = next;
+    if (!function) {
+        function = (qmpi_interpose_closer *)(uintptr_t)qmpi_next_symbol("dlclose");
+        if (!function)
+            abort(); /* all known C libraries define it */
+        next = function;
+    }
+    return close_by(function, handle);
+}
+
+/* Set before anyone learns the address of close_in_c_library, always to the same function. */
+static qmpi_interpose_closer *_Atomic in_c_library;
+
+static int close_in_c_library(void *handle)
+{
+    return close_by(in_c_library, handle);
+}
+
+qmpi_interpose_closer *qmpi_interpose_dlclose_of(qmpi_interpose_closer *plain)
+{
+    in_c_library = plain;
+    return close_in_c_library;
 }
 #endif

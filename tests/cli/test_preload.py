@@ -462,6 +462,105 @@ def test_a_dollar_that_the_loader_does_not_replace_is_no_obstacle(tmp_path):
     assert result.returncode == 0 and "opens MPI_Comm_rank" in result.trace
 
 
+# ---- Libraries that replace the same functions as libqmpi -----------------------------------------
+
+# A library that replaces functions which libqmpi replaces, too. It finds the next function by dlsym, that of `dlclose`
+# in the C library.
+WRAPPER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#define SAY(name) write(2, "trace: " name "\n", sizeof "trace: " name "\n" - 1)
+#define NEXT(type, name) ((type)(uintptr_t)(SAY(name), dlsym(RTLD_NEXT, name)))
+typedef void (*handler)(int);
+int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    return NEXT(int (*)(int, const struct sigaction *, struct sigaction *), "sigaction")(number, action, old);
+}
+handler signal(int number, handler new)
+{
+    return NEXT(handler (*)(int, handler), "signal")(number, new);
+}
+void *dlopen(const char *file, int mode)
+{
+    return NEXT(void *(*)(const char *, int), "dlopen")(file, mode);
+}
+int dlclose(void *handle)
+{
+    SAY("dlclose");
+    void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+    return ((int (*)(void *))(uintptr_t)dlsym(library, "dlclose"))(handle);
+}
+#define JUMP(name) \
+    __attribute__((noreturn)) void name(struct __jmp_buf_tag *buffer, int value) \
+    { \
+        NEXT(void (*)(struct __jmp_buf_tag *, int), #name)(buffer, value); \
+        __builtin_unreachable(); \
+    }
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+#ifdef DLSYM
+void *dlsym(void *handle, const char *name)
+{
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"};
+    void *(*next)(void *, const char *) = NULL;
+    for (int i = 0; !next && i < 3; i++)
+        next = (void *(*)(void *, const char *))(uintptr_t)dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    if (!strcmp(name, "cosh"))
+        SAY("dlsym");
+    return next(handle, name);
+}
+#endif
+"""
+
+WRAPPED = r"""
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+static jmp_buf place;
+static sigjmp_buf other_place;
+int main(void)
+{
+    struct sigaction action = {.sa_handler = SIG_IGN};
+    fputs("trace: begin\n", stderr);
+    sigaction(SIGUSR1, &action, NULL);
+    signal(SIGUSR2, SIG_IGN);
+    void *library = dlopen("libm.so.6", RTLD_LAZY);
+    if (!dlsym(library, "cosh") || dlclose(library))
+        return 1;
+    if (!setjmp(place))
+        longjmp(place, 1);
+    if (!setjmp(place))
+        _longjmp(place, 1);
+    if (!sigsetjmp(other_place, 1))
+        siglongjmp(other_place, 1);
+    fputs("trace: end\n", stderr);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("dlsym", [[], ["-DDLSYM"]], ids=["", "dlsym"])
+def test_functions_of_another_library_that_libqmpi_precedes_are_called(dlsym, tmp_path):
+    (tmp_path / "app.c").write_text(WRAPPED)
+    wrapper, app, linked = build(tmp_path, "wrapper", *dlsym, source=WRAPPER), tmp_path / "app", tmp_path / "linked"
+    subprocess.run([compiler(), "-o", app, tmp_path / "app.c"], check=True)
+    subprocess.run([compiler(), "-o", linked, tmp_path / "app.c", "-Wl,--no-as-needed", wrapper], check=True)
+    for program, *libraries in (app, wrapper), (app, LIBQMPI, wrapper), (app, wrapper, LIBQMPI), (linked, LIBQMPI):
+        result = run_command([program], clean_environment() | {"LD_PRELOAD": ":".join(map(str, libraries))})
+        assert result.returncode == 0
+        # libqmpi itself calls some of these functions before and after `main`.
+        assert result.trace[result.trace.index("begin") + 1:result.trace.index("end")] == [
+            "sigaction", "signal", "dlopen", *(["dlsym"] if dlsym else []), "dlclose", "dlopen", "longjmp", "_longjmp",
+            "siglongjmp"]
+
+
 # ---- Programs that are built with a sanitizer -----------------------------------------------------
 
 SANITIZED = r"""
@@ -562,6 +661,15 @@ def test_a_site_that_preloads_libqmpi_harms_no_program_with_address_sanitizer(ki
     app = sanitized(tmp_path, *ADDRESS[kind], source="int main(void) { return 0; }")
     result = run_command([app], clean_environment() | STRICT | {"LD_PRELOAD": str(LIBQMPI)})
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_address_sanitizer_reports_a_signal_that_the_program_cannot_handle(tmp_path):
+    """By handle_segv=2, the library of the sanitizer keeps its handler although the program sets another action."""
+    app = sanitized(tmp_path, *ADDRESS["gcc"], source="#include <signal.h>\n"
+                    "int main(void) { signal(SIGSEGV, SIG_DFL); return *(volatile int *)0; }")
+    result = subprocess.run([QMPI, "run", "-t", "", "--", app], capture_output=True, text=True,
+                            env=clean_environment() | {"ASAN_OPTIONS": "detect_leaks=0:handle_segv=2:exitcode=7"})
+    assert result.returncode == 7 and "AddressSanitizer: SEGV on unknown address" in result.stderr
 
 
 def test_sanitizer_options_of_another_preloaded_library_are_in_force_behind_libqmpi(tmp_path):

@@ -15,6 +15,7 @@ from support import ASAN, LIBQMPI, SOURCE, run_mpi
 
 PLACES = SOURCE / "tests" / "observe" / "programs"
 LEAF = "innermost < inlined < leaf"
+CC = os.environ.get("QMPI_TEST_CC", "cc").split("\n")
 COMPILED = ["O0", "O2", "fp", "large"]
 
 
@@ -104,15 +105,27 @@ def test_callers_in_threads_signals_and_coroutines_and_after_jumps_are_right(how
         "recurse jumps main", "recurse recurse jumps main"]
 
 
-@pytest.mark.parametrize("how", COMPILED)
-@pytest.mark.parametrize("closed", ["", "found="], ids=["dlclose", "dlsym"])
-def test_callers_in_a_library_in_the_place_of_another_one_are_right(how, closed):
-    """In the case `dlsym`, the program has found the C library's dlclose by dlsym, as UCX does."""
-    found = walks(f"observe_sites_{how}", f"{closed}{OBSERVE_PROGRAMS}")
+def check_plugins(how, step, **kwargs):
+    """Checks the callers in libraries that are opened and closed alternately."""
+    found = walks(f"observe_sites_{how}", f"{step}{OBSERVE_PROGRAMS}", **kwargs)
     assert [callers[:-1] for callers in found] == [
         callers for _ in range(3) for name in ("plugin_first", "plugin_second") for callers in (
             [LEAF, name, "call_back", "plugins"][:len(found[0]) - 1],
             [name, "call_back", "plugins"][:len(found[1]) - 1])]
+
+
+@pytest.mark.parametrize("how", COMPILED)
+@pytest.mark.parametrize("closed", ["", "found="], ids=["dlclose", "dlsym"])
+def test_callers_in_a_library_in_the_place_of_another_one_are_right(how, closed):
+    """In the case `dlsym`, the program has found the C library's dlclose by dlsym, as UCX does."""
+    check_plugins(how, closed)
+
+
+def test_callers_are_right_if_the_dlclose_that_the_program_has_found_is_not_the_next_one(tmp_path):
+    """Another library interposes dlclose behind libqmpi, and the program has found that of the C library."""
+    (tmp_path / "wrapper.c").write_text("int dlclose(void *handle) { (void)handle; return 1; }")
+    subprocess.run([*CC, "-shared", "-fPIC", "-o", tmp_path / "wrapper.so", tmp_path / "wrapper.c"], check=True)
+    check_plugins("O2", "found=", preload=(LIBQMPI, tmp_path / "wrapper.so"))
 
 
 def test_a_library_that_was_closed_is_still_known():

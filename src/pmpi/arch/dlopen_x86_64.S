@@ -3,8 +3,8 @@
 
 /*
  * The exported dlopen. If a PMPI tool calls it, the opened library becomes part of the tool's
- * layer. All other calls jump to dlopen of the C library, which sees the return address of the
- * caller, so that the caller's run paths apply.
+ * layer. All other calls jump to the next dlopen, usually that of the C library, which sees the
+ * return address of the caller, so that the caller's run paths apply.
  */
     .text
     .p2align 4

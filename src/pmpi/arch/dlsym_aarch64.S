@@ -3,8 +3,8 @@
 
 /*
  * The exported dlsym. If qmpi_interpose_dlsym knows the result, it is returned. All other calls
- * jump to dlsym of the C library, which sees the return address of the caller, so that RTLD_NEXT
- * keeps its meaning.
+ * jump to the next dlsym, usually that of the C library, which sees the return address of the
+ * caller, so that RTLD_NEXT keeps its meaning.
  */
 #ifndef QMPI_STATIC /* a static program uses dlsym of the C library */
     .text
@@ -22,7 +22,7 @@ dlsym:
     b.eq 1f
     cmp w9, #'d'
     b.eq 1f
-    LOAD_POINTER x16, qmpi_real_dlsym
+    LOAD_POINTER x16, qmpi_next_dlsym
     cbz x16, 1f
     br x16
 1:
@@ -35,7 +35,7 @@ dlsym:
     mov x0, x9
     ret
 2:
-    LOAD_POINTER x16, qmpi_real_dlsym
+    LOAD_POINTER x16, qmpi_next_dlsym
     br x16
     .cfi_endproc
     .size dlsym, . - dlsym

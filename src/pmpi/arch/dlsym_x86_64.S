@@ -3,8 +3,8 @@
 
 /*
  * The exported dlsym. If qmpi_interpose_dlsym knows the result, it is returned. All other calls
- * jump to dlsym of the C library, which sees the return address of the caller, so that RTLD_NEXT
- * keeps its meaning.
+ * jump to the next dlsym, usually that of the C library, which sees the return address of the
+ * caller, so that RTLD_NEXT keeps its meaning.
  */
 #ifndef QMPI_STATIC /* a static program uses dlsym of the C library */
     .text
@@ -21,7 +21,7 @@ dlsym:
     je 1f
     cmpb $'d', %al
     je 1f
-    movq qmpi_real_dlsym(%rip), %rax
+    movq qmpi_next_dlsym(%rip), %rax
     testq %rax, %rax
     je 1f
     jmp *%rax
@@ -34,7 +34,7 @@ dlsym:
     je 2f
     ret
 2:
-    jmp *qmpi_real_dlsym(%rip)
+    jmp *qmpi_next_dlsym(%rip)
     .cfi_endproc
     .size dlsym, . - dlsym
 #endif
