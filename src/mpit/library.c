@@ -174,9 +174,10 @@ int qmpi_mpit_init_thread(int required, int *provided)
     int level = required;
     if (is_too_late_to_init())
         return MPI_T_ERR_CANNOT_INIT;
-    /* The library decides whether it accepts a value that is not a level. */
-    const int result =
-        LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required, &level);
+    /* The library decides whether it accepts a value that is not a level, or a missing place for
+     * the provided one. */
+    const int result = LIBRARY(init_thread, INIT_THREAD)(valid ? MPI_THREAD_MULTIPLE : required,
+                                                         provided ? &level : NULL);
     if (result != MPI_SUCCESS)
         return result;
     qmpi_mpit_hold();
