@@ -213,21 +213,25 @@ static const char *reserved_word(enum qmpi_tool_reserved option, const char *val
     return qmpi_value_is_yes(value) ? "yes" : "no";
 }
 
+/* Returns the number of the option of this name, or -1 if it is unknown. */
+static int number_of_reserved(const char *key)
+{
+    int i = 0;
+    while (i < QMPI_RESERVED_OPTIONS && strcmp(reserved_options[i].name, key) != 0)
+        i++;
+    return i < QMPI_RESERVED_OPTIONS ? i : -1;
+}
+
 /*
  * Returns the number of the option of this name. If the option is unknown or the value is invalid,
  * returns a negative number and sets *problem to a message with a hint, which the caller frees.
  */
 static int find_reserved(const char *key, const char *value, char **problem)
 {
-    for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++) {
-        if (strcmp(reserved_options[i].name, key) != 0)
-            continue;
-        if (takes_value(i, value))
-            return i;
-        *problem = refuse_reserved_value(i, value);
-        return -1;
-    }
-    *problem = refuse_reserved_name(key);
+    const int number = number_of_reserved(key);
+    if (number >= 0 && takes_value(number, value))
+        return number;
+    *problem = number < 0 ? refuse_reserved_name(key) : refuse_reserved_value(number, value);
     return -1;
 }
 
@@ -293,18 +297,32 @@ char *qmpi_tool_entry_add_option(struct qmpi_tool_entry *entry, char *key, char 
     return problem;
 }
 
+/* Returns the message for an option that has no key or no value. */
+static char *refuse_form(const char *option, bool has_key)
+{
+    const int number = *option == '@' ? number_of_reserved(option) : QMPI_RESERVED_OPTIONS;
+    if (number < 0)
+        return refuse_reserved_name(option);
+    char *shown = qmpi_message_shorten(option);
+    char *problem =
+        number < QMPI_RESERVED_OPTIONS && reserved_options[number].is_valid != is_boolean_value
+            ? qmpi_message("option '%s' is not of the form key=value\n"
+                           "hint: write %s=VALUE, and %s",
+                           shown, shown, reserved_options[number].hint)
+            : qmpi_message("option '%s' is not of the form key=value\n"
+                           "hint: write %s=yes to switch something on, and \\, for a comma inside "
+                           "a value",
+                           shown, has_key ? shown : "key");
+    free(shown);
+    return problem;
+}
+
 static char *parse_option(struct qmpi_tool_entry *entry, const char *text, size_t length)
 {
     const size_t key_length = length_to(text, length, '=');
     if (key_length == length || key_length == 0) {
         char *option = qmpi_copy_part(text, length);
-        char *shown = qmpi_message_shorten(option);
-        char *problem =
-            qmpi_message("option '%s' is not of the form key=value\n"
-                         "hint: write %s=yes to switch something on, and \\, for a comma inside a "
-                         "value",
-                         shown, key_length ? shown : "key");
-        free(shown);
+        char *problem = refuse_form(option, key_length > 0);
         free(option);
         return problem;
     }

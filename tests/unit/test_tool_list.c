@@ -197,6 +197,15 @@ static void an_option_without_equals_is_wrong(void **state)
     problem_of("a,k\\=v");
 }
 
+static void the_hint_for_an_option_of_qmpi_without_equals_is_valid(void **state)
+{
+    (void)state;
+    assert_says(problem_of("a,@"), "unknown option '@'\nhint: use one of qmpi's own options");
+    assert_says(problem_of("a,@rank"), "did you mean '@ranks'");
+    assert_says(problem_of("a,@ranks"), "hint: write @ranks=VALUE, and give");
+    assert_says(problem_of("a,@force"), "hint: write @force=yes ");
+}
+
 static void an_option_without_a_key_is_wrong(void **state)
 {
     (void)state;
@@ -385,6 +394,7 @@ int main(void)
         TEST(a_value_may_be_empty),
         TEST(a_value_may_contain_equals_signs),
         TEST(an_option_without_equals_is_wrong),
+        TEST(the_hint_for_an_option_of_qmpi_without_equals_is_valid),
         TEST(an_option_without_a_key_is_wrong),
         TEST(an_empty_option_is_wrong),
         TEST(a_comma_at_the_end_is_wrong),
