@@ -13,17 +13,21 @@
 /* The string table of the copy: that of the original, followed by additional strings. */
 struct strings {
     char *text;
-    size_t size;
+    size_t size, room;
 };
+
+static void add_bytes(struct strings *strings, const char *bytes, size_t size)
+{
+    if (!QMPI_MEMORY_RESERVE(strings->text, strings->room, strings->size + size))
+        qmpi_memory_exhausted();
+    memcpy(strings->text + strings->size, bytes, size);
+    strings->size += size;
+}
 
 static size_t add_string(struct strings *strings, const char *string)
 {
-    const size_t length = strlen(string) + 1, offset = strings->size;
-    char *longer = qmpi_allocate(offset + length, 1);
-    memcpy(longer, strings->text, offset);
-    memcpy(longer + offset, string, length);
-    free(strings->text);
-    *strings = (struct strings){longer, offset + length};
+    const size_t offset = strings->size;
+    add_bytes(strings, string, strlen(string) + 1);
     return offset;
 }
 
@@ -119,6 +123,106 @@ static bool rename_versions(const struct qmpi_elf_file *file, int descriptor,
         left -= next;
     }
     return true;
+}
+
+/* ---- Symbols --------------------------------------------------------------------------------- */
+
+/* The end of a name that qmpi_elf_copy_rename makes: a mark with a number, and digits to the base
+ * 33. Seven such digits express each number of 32 bits. */
+static const char mark[] = ".qmpi";
+enum { DIGITS = 7, BASE = 33, ZERO = 'A' };
+
+char *qmpi_elf_copy_rename(const char *name, int owner)
+{
+    char *longer = qmpi_format("%s%s%d%.*s", name, mark, owner, DIGITS, "AAAAAAA");
+    char *digit = longer + strlen(longer);
+    /* Each digit is multiplied by a power of the base in the hash, to which the digits are added.
+     * The sum may overflow, as the hash does. */
+    uint32_t missing = qmpi_elf_hash(name) - qmpi_elf_hash(longer);
+    for (int i = 0; i < DIGITS; i++, missing /= BASE)
+        *--digit = (char)(ZERO + missing % BASE);
+    return longer;
+}
+
+size_t qmpi_elf_copy_renamed_length(const char *name, int owner)
+{
+    char *end = qmpi_format("%s%d", mark, owner);
+    const size_t length = strlen(name), tail = strlen(end) + DIGITS;
+    const bool renamed = length > tail && !strncmp(name + length - tail, end, tail - DIGITS);
+    free(end);
+    return renamed ? length - tail : 0;
+}
+
+/* The hash of a name in a DT_HASH table. */
+static uint32_t old_hash(const char *name)
+{
+    uint32_t hash = 0;
+    for (; *name; name++) {
+        hash = (hash << 4) + (unsigned char)*name;
+        hash ^= (hash >> 24) & 0xf0;
+        hash &= 0x0fffffff;
+    }
+    return hash;
+}
+
+/* Adapts the DT_HASH table, if there is one, to the new names of symbols. */
+static bool write_old_hash(const struct qmpi_elf_file *file, int descriptor,
+                           const ElfW(Sym) * symbols, const struct strings *strings)
+{
+    const struct qmpi_elf_image *image = &file->image;
+    uint64_t left;
+    const uint64_t at = qmpi_elf_file_offset(file, qmpi_elf_tag(image, DT_HASH, 0), &left);
+    uint32_t head[2]; /* the numbers of buckets and of chains, which follow */
+    if (!at || left < sizeof head)
+        return true;
+    memcpy(head, (const char *)file->map + at, sizeof head);
+    const uint64_t words = (uint64_t)head[0] + head[1];
+    if (!head[0] || words > (left - sizeof head) / sizeof(uint32_t))
+        return true;
+    uint32_t *buckets = qmpi_allocate(words, sizeof *buckets), *chains = buckets + head[0];
+    for (uint32_t i = 1; i < head[1] && i < image->symbol_count; i++) {
+        if (ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL)
+            continue;
+        uint32_t *bucket = &buckets[old_hash(strings->text + symbols[i].st_name) % head[0]];
+        chains[i] = *bucket;
+        *bucket = i;
+    }
+    const bool done =
+        write_at(descriptor, (off_t)(at + sizeof head), buckets, words * sizeof *buckets);
+    free(buckets);
+    return done;
+}
+
+/*
+ * Gives symbols their new names, which keep their place in the DT_GNU_HASH table. A renamed symbol
+ * that the copy defines becomes a unique one if it is not: the copies of an owner then use the same
+ * definition, although each of them may search in itself first.
+ */
+static bool rename_symbols(const struct qmpi_elf_file *file, int descriptor,
+                           struct strings *strings, const struct qmpi_elf_copy *copy)
+{
+    const struct qmpi_elf_image *image = &file->image;
+    const size_t size = image->symbol_count * sizeof *image->symbols;
+    const off_t at = (const char *)image->symbols - (const char *)file->map;
+    ElfW(Sym) *symbols = qmpi_allocate(image->symbol_count + 1, sizeof *symbols);
+    bool renamed = false, done = true;
+    memcpy(symbols, image->symbols, size);
+    for (size_t i = 1; i < image->symbol_count; i++) {
+        const char *name = qmpi_elf_string(image, symbols[i].st_name);
+        if (ELF64_ST_BIND(symbols[i].st_info) == STB_LOCAL || !copy->is_private(copy->data, name))
+            continue;
+        char *longer = qmpi_elf_copy_rename(name, copy->owner);
+        symbols[i].st_name = (ElfW(Word))add_string(strings, longer);
+        if (symbols[i].st_shndx != SHN_UNDEF)
+            symbols[i].st_info = ELF64_ST_INFO(STB_GNU_UNIQUE, ELF64_ST_TYPE(symbols[i].st_info));
+        free(longer);
+        renamed = true;
+    }
+    if (renamed)
+        done = write_at(descriptor, at, symbols, size) &&
+               write_old_hash(file, descriptor, symbols, strings);
+    free(symbols);
+    return done;
 }
 
 /* ---- The segment ----------------------------------------------------------------------------- */
@@ -223,11 +327,12 @@ const char *qmpi_elf_copy_write(const struct qmpi_elf_file *file, int descriptor
                                 const struct qmpi_elf_copy *copy)
 {
     const struct qmpi_elf_image *image = &file->image;
-    struct strings strings = {qmpi_allocate(image->string_size, 1), image->string_size};
-    memcpy(strings.text, image->strings, image->string_size);
+    struct strings strings = {.text = NULL};
+    add_bytes(&strings, image->strings, image->string_size);
     struct dynamic dynamic = make_dynamic(image, &strings, copy);
     const bool done = write_at(descriptor, 0, file->map, file->size) &&
                       rename_versions(file, descriptor, &strings, copy) &&
+                      rename_symbols(file, descriptor, &strings, copy) &&
                       write_segment(file, descriptor, &dynamic, &strings);
     free(dynamic.entries);
     free(strings.text);

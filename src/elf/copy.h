@@ -4,6 +4,11 @@
  * copies of some libraries, and finds all other libraries where the original finds them. Its
  * program headers, dynamic section and dynamic string table are in an additional segment after
  * those of the original, so they may have any size.
+ *
+ * The loader uses only one definition of each unique symbol (STB_GNU_UNIQUE) in the process, even
+ * if copies define it, too. C++ compilers create such symbols for static data members of templates
+ * and for static variables of inline functions. In the copies of one owner, such symbols therefore
+ * have other names, which the owner's number makes its own.
  */
 #ifndef QMPI_ELF_COPY_H
 #define QMPI_ELF_COPY_H
@@ -16,7 +21,10 @@
 struct qmpi_elf_copy {
     /* Returns the library that is needed instead of `name`; NULL: `name` itself. */
     const char *(*needed)(void *data, const char *name);
+    /* Whether symbols of this name are renamed. */
+    bool (*is_private)(void *data, const char *name);
     void *data;
+    int owner;             /* the number for new names of symbols */
     const char *directory; /* the directory of the original; replaces $ORIGIN in run paths */
     bool symbolic; /* the copy searches for symbols in itself first, as if linked with -Bsymbolic; a
                       copy of a library that was linked in this way does so anyway */
@@ -26,6 +34,15 @@ struct qmpi_elf_copy {
  * failure (a text that the caller does not free). */
 const char *qmpi_elf_copy_write(const struct qmpi_elf_file *file, int descriptor,
                                 const struct qmpi_elf_copy *copy);
+
+/* Returns the name that a symbol gets in copies of an owner. Both names have the same
+ * qmpi_elf_hash, so that hash tables of this kind need not be changed. The caller frees the name.
+ */
+char *qmpi_elf_copy_rename(const char *name, int owner);
+
+/* Returns the length of the original name, with which a name from qmpi_elf_copy_rename begins; 0:
+ * it is not such a name of this owner. */
+size_t qmpi_elf_copy_renamed_length(const char *name, int owner);
 
 /* ---- Copies in the process ------------------------------------------------------------------- */
 

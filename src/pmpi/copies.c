@@ -5,6 +5,7 @@
 
 #include "elf/elf.h"
 #include "pmpi/closure.h"
+#include "pmpi/unique.h"
 #include "process/process.h"
 #include "registry/registry.h"
 #include "util/util.h"
@@ -40,6 +41,9 @@ struct plan {
     const struct qmpi_copies *copies;
     struct library *first, *last;
     const struct qmpi_closure *closure;
+    char **others; /* paths of needed libraries that are never copied */
+    int other_count;
+    struct qmpi_unique unique; /* names that get private to the layer */
 };
 
 static struct library *find_planned_library(const struct plan *plan, const struct stat *status)
@@ -68,6 +72,16 @@ static struct library *add_library(struct plan *plan, const char *path, const st
     return library;
 }
 
+static void add_other(struct plan *plan, const char *path)
+{
+    for (int i = 0; i < plan->other_count; i++) {
+        if (!strcmp(plan->others[i], path))
+            return;
+    }
+    plan->others = qmpi_memory_grow(plan->others, plan->other_count, sizeof *plan->others);
+    plan->others[plan->other_count++] = qmpi_copy(path);
+}
+
 static void add_library_needs(struct plan *plan, struct library *library,
                               const struct qmpi_elf_image *image);
 
@@ -76,7 +90,11 @@ static struct library *add_loaded_library(struct plan *plan,
 {
     struct stat status;
     const char *path = found->object.name;
-    if (found->mpi || found->runtime || found->mpi_needs || !*path || stat(path, &status) != 0)
+    if (found->mpi || found->runtime || found->mpi_needs) {
+        add_other(plan, path);
+        return NULL;
+    }
+    if (!*path || stat(path, &status) != 0)
         return NULL;
     struct library *library = find_planned_library(plan, &status);
     if (library)
@@ -116,10 +134,12 @@ static struct library *add_needed_library(struct plan *plan, const struct librar
     const int index = qmpi_closure_find(plan->closure, name);
     if (index >= 0)
         return add_loaded_library(plan, &plan->closure->objects[index]);
-    if (qmpi_runtime_is(qmpi_text_base_name(name)))
-        return NULL;
     char *path = qmpi_elf_search(image, requirer->path, name);
-    struct library *library = path ? add_library_file(plan, path) : NULL;
+    struct library *library = NULL;
+    if (path && qmpi_runtime_is(qmpi_text_base_name(name)))
+        add_other(plan, path);
+    else if (path)
+        library = add_library_file(plan, path);
     free(path);
     return library;
 }
@@ -170,22 +190,51 @@ static void choose_libraries(const struct plan *plan)
     }
 }
 
-/* Returns the closure of the library to be opened, which comes first. */
-static struct library *plan_copies(const struct qmpi_copies *copies)
+static bool is_new_copy(const struct library *library)
 {
-    struct plan plan = {copies, NULL, NULL, NULL};
-    qmpi_closure_use(copies->path, plan_closure, &plan);
-    if (plan.first) {
-        choose_libraries(&plan);
-    } else { /* dlopen will report the reason */
-        const struct stat nothing = {.st_dev = 0};
-        add_library(&plan, copies->path, &nothing);
-    }
-    return plan.first;
+    return library->copied && !library->existed;
 }
 
-static void free_plan(struct library *first)
+/* Finds the names of unique symbols that get private to the layer (unique.h). */
+static void choose_names(struct plan *plan)
 {
+    bool any = false;
+    for (const struct library *library = plan->first; library; library = library->next) {
+        if (is_new_copy(library))
+            qmpi_unique_add(&plan->unique, library->path);
+        any |= is_new_copy(library);
+    }
+    if (!any)
+        return;
+    qmpi_unique_add_layer(&plan->unique, plan->copies->layer);
+    for (const struct library *library = plan->first; library; library = library->next) {
+        if (!library->copied)
+            qmpi_unique_remove(&plan->unique, library->path);
+    }
+    for (int i = 0; i < plan->other_count; i++)
+        qmpi_unique_remove(&plan->unique, plan->others[i]);
+}
+
+/* Finds the closure of the library to be opened, which comes first. */
+static void plan_copies(struct plan *plan)
+{
+    qmpi_closure_use(plan->copies->path, plan_closure, plan);
+    if (plan->first) {
+        choose_libraries(plan);
+        choose_names(plan);
+    } else { /* dlopen will report the reason */
+        const struct stat nothing = {.st_dev = 0};
+        add_library(plan, plan->copies->path, &nothing);
+    }
+}
+
+static void free_plan(struct plan *plan)
+{
+    struct library *first = plan->first;
+    for (int i = 0; i < plan->other_count; i++)
+        free(plan->others[i]);
+    free(plan->others);
+    qmpi_unique_free(&plan->unique);
     while (first) {
         struct library *next = first->next;
         for (int i = 0; i < first->need_count; i++)
@@ -293,16 +342,27 @@ static char *create_copy_file(const char *name, int *descriptor, char **problem)
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* Returns the copy that `library` needs in place of the library `name`; NULL: none. */
+/* A copy that is being written. */
+struct writing_copy {
+    const struct plan *plan;
+    const struct library *library;
+};
+
+/* Returns the copy that the library needs in place of the library `name`; NULL: none. */
 static const char *needed_copy(void *data, const char *name)
 {
-    const struct library *library = data;
+    const struct library *library = ((const struct writing_copy *)data)->library;
     for (int i = 0; i < library->need_count; i++) {
         const struct library *needed = library->needs[i].library;
         if (needed && needed->copied && !strcmp(library->needs[i].name, name))
             return needed->copy;
     }
     return NULL;
+}
+
+static bool is_private_name(void *data, const char *name)
+{
+    return qmpi_unique_has(&((const struct writing_copy *)data)->plan->unique, name);
 }
 
 /* Returns the absolute directory of a file, which does not depend on the working directory. */
@@ -317,8 +377,9 @@ static char *directory_of(const char *path)
     return directory;
 }
 
-static char *write_copy(const struct library *library, int descriptor)
+static char *write_copy(const struct plan *plan, const struct library *library)
 {
+    struct writing_copy writing = {plan, library};
     struct qmpi_output_signals signals;
     struct qmpi_elf_file file;
     const char *reason = qmpi_elf_file_open(library->path, &file);
@@ -328,11 +389,13 @@ static char *write_copy(const struct library *library, int descriptor)
                             library->path, reason);
     char *directory = directory_of(library->path);
     const struct qmpi_elf_copy copy = {.needed = needed_copy,
-                                       .data = (void *)library,
+                                       .is_private = is_private_name,
+                                       .data = &writing,
+                                       .owner = plan->copies->layer->tool_id,
                                        .directory = directory,
                                        .symbolic = library->loaded};
     qmpi_output_signals_block(&signals);
-    reason = qmpi_elf_copy_write(&file, descriptor, &copy);
+    reason = qmpi_elf_copy_write(&file, library->descriptor, &copy);
     qmpi_output_signals_restore(&signals);
     if (!reason)
         qmpi_elf_copy_record(library->copy, library->path, &library->status,
@@ -364,8 +427,9 @@ static void remove_copies(const struct library *first)
 
 /* Creates all files before it writes any, because a copy contains the paths of the copies that it
  * needs, and libraries may need each other. */
-static char *write_copies(struct library *first)
+static char *write_copies(const struct plan *plan)
 {
+    struct library *const first = plan->first;
     char *problem = NULL;
     const bool are_first = file_count == 0;
     for (struct library *library = first; library && !problem; library = library->next) {
@@ -379,7 +443,7 @@ static char *write_copies(struct library *first)
         if (!library->copy || library->existed)
             continue;
         if (!problem)
-            problem = write_copy(library, library->descriptor);
+            problem = write_copy(plan, library);
         close(library->descriptor);
         if (!problem)
             qmpi_debug(QMPI_TOPIC_LOAD, "%s is copied to %s", library->path, library->copy);
@@ -397,31 +461,33 @@ static void release_lock(void)
 }
 
 struct writing {
-    struct library *libraries;
+    const struct plan *plan;
     char *problem;
 };
 
 static void write_under_lock(void *data)
 {
     struct writing *writing = data;
-    writing->problem = write_copies(writing->libraries);
+    writing->problem = write_copies(writing->plan);
 }
 
 char *qmpi_copies_make(struct qmpi_copies *copies, char **problem)
 {
-    struct library *libraries = plan_copies(copies);
-    struct writing writing = {libraries, NULL};
+    struct plan plan = {.copies = copies};
+    struct writing writing = {&plan, NULL};
+    plan_copies(&plan);
+    const struct library *libraries = plan.first;
     pthread_mutex_lock(&lock);
     qmpi_memory_call_locked(write_under_lock, &writing, release_lock);
     *problem = writing.problem;
     copies->has_copies = false;
     copies->needed = copies->layer->again;
-    for (const struct library *library = libraries; library; library = library->next) {
+    for (const struct library *library = plan.first; library; library = library->next) {
         copies->has_copies |= library != libraries && library->copied;
         copies->needed |= library->copied && library->loaded;
     }
     char *path = *problem ? NULL : qmpi_copy(libraries->copy ? libraries->copy : copies->path);
-    free_plan(libraries);
+    free_plan(&plan);
     return path;
 }
 

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from pmpi_support import PMPI_TOOLS, RUN, compile_library, pmpi_program, pmpi_tool, qmpi, run_pmpi, succeed
+from pmpi_support import PMPI_TOOLS, RUN, compile_library, pmpi_program, pmpi_tool, qmpi, readelf, run_pmpi, succeed
 from support import ASAN, LIBQMPI
 
 PLUGINS, CONCURRENT = pmpi_program("plugins"), pmpi_program("concurrent")
@@ -198,6 +198,39 @@ def test_run_time_libraries_of_languages_are_not_copied(tmp_path):
     names = {line.split()[-1] for line in result.stdout.splitlines() if line.startswith("map: ")}
     assert sum("libstdc++" in name for name in names) == 1
     assert sum("libcpp.so" in name for name in names) == 2
+
+
+# ---- Data of which the loader uses only one definition -------------------------------------------
+
+has_unique = pytest.mark.skipif(
+    not pmpi_tool("unique").exists() or "UNIQUE" not in readelf("--dyn-syms", pmpi_tool("unique")),
+    reason="no C++ compiler that creates unique symbols")
+
+
+def unique_counts(result):
+    return [line.split("counted ")[1] for line in result.trace if line.startswith("unique counted")]
+
+
+@has_unique
+@pytest.mark.parametrize("name", ["unique", "unique_sysv"])
+def test_each_layer_of_a_tool_has_its_own_unique_data_which_all_its_libraries_share(name):
+    """The constructors of the tool and of two libraries count once, and the tool and one library in each MPI_Barrier.
+    With the sanitizer, the tool opens no library, because the sanitizer's dlopen replaces that of libqmpi."""
+    opened = None if ASAN else library(f"pmpi{name}_opened")
+    result = succeed("calls", "init", "barrier", "barrier", "finalize", tools=f"{name}:alpha:{name}:{name}",
+                     env={"TEST_OWN": opened})
+    calls = 2 + 2 * 2 + bool(opened)
+    assert unique_counts(result) == [f"{calls} {calls} {calls}"] * 3
+    assert result.messages == []
+
+
+@has_unique
+def test_unique_data_of_a_library_that_the_program_uses_too_are_shared():
+    """The library is not copied, so it has one state, and the layers of the tool use this state as well."""
+    result = succeed("calls", "init", "barrier", "finalize", tools="unique:alpha:unique",
+                     preload=[LIBQMPI, library("pmpiunique")])
+    calls = 1 + 2 + 2 * 2
+    assert unique_counts(result) == [f"{calls} {calls} {calls}"] * 2
 
 
 # ---- Wrappers in a library that the tool needs, as in Score-P ------------------------------------
