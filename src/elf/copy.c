@@ -303,6 +303,33 @@ static ElfW(Phdr) * make_headers(const struct qmpi_elf_file *file, const struct 
     return others;
 }
 
+/* Lets the section headers of the parts that have moved agree with the dynamic section, because
+ * debuggers compare them. */
+static bool write_sections(const struct qmpi_elf_file *file, int descriptor,
+                           const struct segment *segment)
+{
+    const ElfW(Ehdr) *header = file->map;
+    const uint64_t strings_before = qmpi_elf_tag(&file->image, DT_STRTAB, 0);
+    bool done = true;
+    if (header->e_shentsize != sizeof(ElfW(Shdr)))
+        return true;
+    for (int i = 0; header->e_shoff && i < header->e_shnum && done; i++) {
+        const uint64_t at = header->e_shoff + (uint64_t)i * sizeof(ElfW(Shdr));
+        ElfW(Shdr) section;
+        memcpy(&section, (const char *)file->map + at, sizeof section);
+        const bool strings = section.sh_type == SHT_STRTAB && section.sh_addr == strings_before;
+        if (section.sh_type != SHT_DYNAMIC && !strings)
+            continue;
+        const uint64_t begin = strings ? segment->strings_at : segment->dynamic_at;
+        const uint64_t end = strings ? segment->size : segment->strings_at;
+        section.sh_addr = segment->address + begin;
+        section.sh_offset = segment->offset + begin;
+        section.sh_size = end - begin;
+        done = write_at(descriptor, (off_t)at, &section, sizeof section);
+    }
+    return done;
+}
+
 static bool write_segment(const struct qmpi_elf_file *file, int descriptor, struct dynamic *dynamic,
                           const struct strings *strings)
 {
@@ -318,7 +345,8 @@ static bool write_segment(const struct qmpi_elf_file *file, int descriptor, stru
         write_at(descriptor, at, headers, segment.dynamic_at) &&
         write_at(descriptor, at + (off_t)segment.dynamic_at, dynamic->entries,
                  segment.strings_at - segment.dynamic_at) &&
-        write_at(descriptor, at + (off_t)segment.strings_at, strings->text, strings->size);
+        write_at(descriptor, at + (off_t)segment.strings_at, strings->text, strings->size) &&
+        write_sections(file, descriptor, &segment);
     free(headers);
     return done;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of copies of libraries as files: new names of symbols. The copied library is cmocka. */
+/* Tests of copies of libraries as files: what debuggers read, and new names of symbols. The copied
+ * library is cmocka. */
 #define _GNU_SOURCE
 #include "unit.h"
 
@@ -45,6 +46,33 @@ static void open_copy(struct qmpi_elf_file *copied, const char *name)
     unlink(path);
 }
 
+/* Returns the offset in the file that the header of a section with this type and name has; 0: there
+ * is no such section. */
+static uint64_t section_offset(const struct qmpi_elf_file *file, uint32_t type, const char *name)
+{
+    const char *map = file->map;
+    const ElfW(Ehdr) *header = file->map;
+    const ElfW(Shdr) *sections = (const void *)(map + header->e_shoff);
+    const char *names = map + sections[header->e_shstrndx].sh_offset;
+    for (int i = 0; header->e_shoff && i < header->e_shnum; i++) {
+        if (sections[i].sh_type == type && !strcmp(names + sections[i].sh_name, name))
+            return sections[i].sh_offset;
+    }
+    return 0;
+}
+
+static void test_section_headers_agree_with_the_dynamic_section(void **state)
+{
+    (void)state;
+    struct qmpi_elf_file copy;
+    open_copy(&copy, "");
+    const char *map = copy.map;
+    assert_int_equal(section_offset(&copy, SHT_DYNAMIC, ".dynamic"),
+                     (const char *)copy.image.dynamic - map);
+    assert_int_equal(section_offset(&copy, SHT_STRTAB, ".dynstr"), copy.image.strings - map);
+    qmpi_elf_file_close(&copy);
+}
+
 static void test_a_renamed_symbol_is_unique(void **state)
 {
     (void)state;
@@ -83,6 +111,7 @@ static void test_a_new_name_has_the_same_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_section_headers_agree_with_the_dynamic_section),
         cmocka_unit_test(test_a_renamed_symbol_is_unique),
         cmocka_unit_test(test_a_new_name_has_the_same_hash),
     };
