@@ -231,21 +231,76 @@ static void *entry_point(const char *name)
 
 /* ---- Objects that bypass libqmpi ------------------------------------------------------------- */
 
-/* Returns the targets for an object whose references the loader resolved to the MPI library or a
- * tool, because these come before libqmpi in the search order. */
-static void *program_target(void *data, const char *name, enum qmpi_elf_reference reference)
+/*
+ * In a program that is not position-independent, the address of a library's function must be known
+ * when the program is linked. The linker then uses an entry of the program's procedure linkage
+ * table, and gives the undefined symbol this value. The loader takes this address for all
+ * references in the process, except those that only call the function, so the address is the same
+ * everywhere. It is no definition: the entry calls the function that the loader finds in the
+ * libraries.
+ */
+static struct qmpi_elf_loaded program; /* set once, before it is read */
+
+static int read_program(struct dl_phdr_info *info, size_t size, void *data)
 {
+    (void)size;
     (void)data;
-    (void)reference;
-    return entry_point(name);
+    if (qmpi_elf_loaded_read(info, &program))
+        program.image.symbol_count = qmpi_elf_symbol_count(&program.image);
+    return 1; /* the program is the first object */
 }
 
-/* Returns the function that the loader finds in a scope for the name of an entry point. */
+static void find_program(void)
+{
+    qmpi_elf_walk(read_program, NULL);
+}
+
+/* Returns the entry of the program's procedure linkage table that is the address of a function for
+ * the whole process; NULL: there is none. */
+static void *program_entry(const char *name)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_program);
+    for (size_t i = 0; i < program.image.symbol_count; i++) {
+        const ElfW(Sym) *symbol = &program.image.symbols[i];
+        if (symbol->st_shndx == SHN_UNDEF && symbol->st_value &&
+            !strcmp(qmpi_elf_string(&program.image, symbol->st_name), name))
+            return (void *)(program.base + symbol->st_value);
+    }
+    return NULL;
+}
+
+/* Returns the targets for an object whose references the loader resolved to the MPI library or a
+ * tool, because these come before libqmpi in the search order. find_in_scope has then found the
+ * program, so this function, which also runs inside qmpi_elf_walk, waits for no other thread. */
+static void *program_target(void *data, const char *name, enum qmpi_elf_reference reference)
+{
+    void *target = entry_point(name);
+    void *address = target && reference != QMPI_ELF_REFERENCE_CALL ? program_entry(name) : NULL;
+    (void)data;
+    return address ? address : target;
+}
+
+static int find_definition(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded object;
+    (void)size;
+    *(void **)data =
+        qmpi_elf_loaded_read(info, &object) ? qmpi_elf_loaded_find(&object, "MPI_Init") : NULL;
+    return *(void **)data != NULL;
+}
+
+/* Returns the function that the loader finds in a scope for calls of MPI_Init. */
 static const void *find_in_scope(void *scope)
 {
     /* Calls the original dlsym, because that of libqmpi would return the entry point. */
     void *(*const look_up)(void *, const char *) = qmpi_real_dlsym ? qmpi_real_dlsym : dlsym;
-    return look_up(scope, "MPI_Init");
+    void *found = look_up(scope, "MPI_Init");
+    /* The definition is in a library that is preloaded, or that the program needs. These libraries
+     * come before all others, in the order of both scopes. */
+    if (found && found != entry_point("MPI_Init") && found == program_entry("MPI_Init"))
+        qmpi_elf_walk(find_definition, &found);
+    return found;
 }
 
 /* Set once it is known that the MPI library precedes libqmpi in the search order. The symbols of
@@ -262,10 +317,10 @@ bool qmpi_redirect_is_interposed(void)
  * libqmpi at all. This is the case if libqmpi does not come first in the global scope. */
 static bool may_be_interposed(void)
 {
-    void *program = dlopen(NULL, RTLD_LAZY);
-    const bool first = program && find_in_scope(program) == entry_point("MPI_Init");
-    if (program)
-        dlclose(program);
+    void *scope = dlopen(NULL, RTLD_LAZY);
+    const bool first = scope && find_in_scope(scope) == entry_point("MPI_Init");
+    if (scope)
+        dlclose(scope);
     return !first;
 }
 

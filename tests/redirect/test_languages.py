@@ -177,6 +177,22 @@ def test_calls_of_a_static_program_by_mpif_h_are_counted_except_conversions_of_f
         assert calls == in_each_rank({**EXCHANGE, **of_the_static_library()})
 
 
+@pytest.mark.parametrize("program, preload", [("addresses", PRELOADED), ("addresses_mpi_first", ())],
+                         ids=["preloaded", "linked, MPI first"])
+def test_functions_have_one_address_in_a_program_that_is_not_position_independent(program, preload, tmp_path):
+    """Such a program contains the address of a function: an entry of its procedure linkage table, which
+    the loader takes for all references to the function."""
+    if ASAN and not preload:
+        pytest.skip("in this program, tools are opened with RTLD_DEEPBIND, which AddressSanitizer refuses")
+    result = reach(program, ranks=1, tools="count,output=%t.json:tally:count,output=%t.json", preload=preload,
+                   cwd=tmp_path, env={"REDIRECT_TALLY": tmp_path / "tally"})
+    assert result.returncode == 0
+    assert result.stdout == "same before MPI_Init: 1, after: 1\n"
+    calls = {"MPI_Init": 1, "MPI_Barrier": 3, "MPI_Finalize": 1}
+    assert counted(tmp_path / "1.json") == counted(tmp_path / "3.json") == in_each_rank(calls, 1)
+    assert +tallied(tmp_path) == calls
+
+
 BY_CTYPES = """
 import ctypes, os, sys
 mpi = ctypes.CDLL(os.environ["REDIRECT_MPI"])
