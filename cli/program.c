@@ -223,6 +223,8 @@ static bool is_mpif(const char *name)
     return false;
 }
 
+static const char libqmpi_mark[] = "QMPIX_Function_name"; /* a function that only libqmpi defines */
+
 struct definitions {
     bool get_version, pget_version, binding, qmpi, registers, sets_asan;
     int functions;
@@ -236,7 +238,7 @@ static void classify_definition(struct definitions *defined, const char *name)
         defined->binding |= !strcmp(name, bindings[i]);
     defined->get_version |= !strcmp(name, "MPI_Get_library_version");
     defined->pget_version |= !strcmp(name, "PMPI_Get_library_version");
-    defined->qmpi |= !strcmp(name, "QMPIX_Function_name");
+    defined->qmpi |= !strcmp(name, libqmpi_mark);
     defined->sets_asan |= !strcmp(name, QMPI_SANITIZER_FUNCTION);
     defined->functions += !strncmp(name, "MPI", 3) && qmpi_function_find(name) >= 0;
 }
@@ -283,10 +285,70 @@ static void read_symbols(const struct qmpi_elf_image *image, struct program_obje
                         !defined.qmpi && !defined.registers;
 }
 
+static bool is_in_file(const struct qmpi_elf_file *file, const ElfW(Shdr) * section)
+{
+    return section->sh_offset <= file->size && section->sh_size <= file->size - section->sh_offset;
+}
+
+/* Reads the table of all symbols, which a stripped file lacks, as that of the dynamic symbols. */
+static struct qmpi_elf_image read_symbol_table(const struct qmpi_elf_file *file)
+{
+    const char *map = file->map;
+    const ElfW(Ehdr) *header = file->map;
+    const ElfW(Shdr) *sections = (const void *)(map + header->e_shoff);
+    struct qmpi_elf_image image = {.dynamic = NULL};
+    if (!header->e_shoff || header->e_shentsize != sizeof *sections ||
+        header->e_shoff % sizeof(uint64_t))
+        return image;
+    for (int i = 0; i < header->e_shnum; i++) {
+        const ElfW(Shdr) *symbols = &sections[i];
+        if (symbols->sh_type != SHT_SYMTAB || symbols->sh_link >= header->e_shnum ||
+            symbols->sh_offset % sizeof(uint64_t))
+            continue;
+        const ElfW(Shdr) *strings = &sections[symbols->sh_link];
+        if (is_in_file(file, symbols) && is_in_file(file, strings) && strings->sh_size &&
+            !map[strings->sh_offset + strings->sh_size - 1]) {
+            image.symbols = (const void *)(map + symbols->sh_offset);
+            image.symbol_count = symbols->sh_size / sizeof *image.symbols;
+            image.strings = map + strings->sh_offset;
+            image.string_size = strings->sh_size;
+        }
+    }
+    return image;
+}
+
+/* Returns whether a program defines functions PMPI_X that are not those of libqmpi. It need not
+ * export them. */
+static bool defines_pmpi(const struct qmpi_elf_file *file)
+{
+    const struct qmpi_elf_image image = read_symbol_table(file);
+    bool pmpi = false, qmpi = false;
+    for (size_t i = 0; i < image.symbol_count; i++) {
+        const char *name = qmpi_elf_string(&image, image.symbols[i].st_name);
+        if (image.symbols[i].st_shndx == SHN_UNDEF)
+            continue;
+        pmpi |= !strncmp(name, "PMPI", 4) && qmpi_function_find(name + 1) >= 0;
+        qmpi |= !strcmp(name, libqmpi_mark);
+    }
+    return pmpi && !qmpi;
+}
+
+static bool contains_any(const struct qmpi_elf_file *file, const char *const *texts)
+{
+    bool found = false;
+    for (; *texts && !found; texts++)
+        found = memmem(file->map, file->size, *texts, strlen(*texts)) != NULL;
+    return found;
+}
+
 struct program_object program_object_read(const char *path, bool program)
 {
-    static const char *const library_names[] = {"libmpich", "libmpi.so", "libmpi_abi"};
-    static const char *const versions[] = {"MPICH Version:", "Open MPI v"};
+    static const char *const library_names[] = {"libmpich", "libmpi.so", "libmpi_abi", NULL};
+    /* Parts of a static library that a program does not need are left out, the first two among
+     * them. The others are in messages of functions that check their arguments. */
+    static const char *const library_texts[] = {
+        "MPICH Version:", "Open MPI v", "Attempting to use an MPI routine",
+        "function was called before MPI_INIT was invoked", NULL};
     struct program_object object = {.problem = NULL};
     struct qmpi_elf_file file;
     const char *reason =
@@ -295,12 +357,8 @@ struct program_object program_object_read(const char *path, bool program)
         object.problem = qmpi_copy(reason);
         return object;
     }
-    for (size_t i = 0; i < sizeof library_names / sizeof *library_names; i++)
-        object.names_mpi |=
-            memmem(file.map, file.size, library_names[i], strlen(library_names[i])) != NULL;
-    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-        object.has_static_mpi |=
-            memmem(file.map, file.size, versions[i], strlen(versions[i])) != NULL;
+    object.names_mpi = contains_any(&file, library_names);
+    object.has_static_mpi = (program && defines_pmpi(&file)) || contains_any(&file, library_texts);
     read_symbols(&file.image, &object);
     qmpi_elf_file_close(&file);
     return object;

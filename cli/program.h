@@ -59,7 +59,8 @@ struct program_object {
     bool loads;          /* it refers to dlopen */
     bool sets_asan;      /* it defines the function that gives options to AddressSanitizer */
     bool names_mpi;      /* it contains the name of an MPI library as text */
-    bool has_static_mpi; /* it contains the version of an MPI library as text */
+    bool has_static_mpi; /* it contains a text of an MPI library, or is a program that defines
+                            functions PMPI_X other than those of libqmpi */
 };
 
 /* Reads a library or, if `program` is true, a program. The caller frees `problem`. */

@@ -311,7 +311,8 @@ static void look_at_elf(const char *path)
         else if (program.has_static_mpi && !whole.qmpi)
             doctor_wrong(
                 "%s contains a static MPI library: its calls do not pass through libqmpi.so\n"
-                "hint: link it with the shared MPI library, or also with libqmpi.a",
+                "hint: link it with the shared MPI library, or also with libqmpi.a and "
+                "-Wl,--export-dynamic",
                 path);
         else
             look_at_absence(&whole, path);

@@ -479,9 +479,19 @@ def test_a_program_that_contains_the_mpi_library_and_libqmpi_is_ok():
     about_program(redirect_program("exchange_static")).one("ok", "contains the MPI library and libqmpi")
 
 
-def test_a_program_that_contains_the_mpi_library_without_libqmpi_is_wrong(tmp_path):
-    path = build(tmp_path, "app", '#include <stdio.h>\nint main(void) '
-                 '{ return printf("MPICH Version: %d\\n", 4) < 0; }\n')
+@pytest.mark.parametrize("text", ["MPICH Version: %d", "Attempting to use an MPI routine (%d)",
+                                  "The %d() function was called before MPI_INIT was invoked."])
+def test_a_program_that_contains_the_mpi_library_without_libqmpi_is_wrong(text, tmp_path):
+    """The program is stripped, and contains a text of the MPI library."""
+    path = build(tmp_path, "app", "#include <dlfcn.h>\n#include <stdio.h>\nint main(void) "
+                 f'{{ return printf("{text}\\n", 4) < 0 || dlopen("libmpich.so", RTLD_LAZY); }}\n', "-s")
+    about_program(path).one("wrong", "contains a static MPI library")
+
+
+def test_a_program_that_defines_pmpi_functions_contains_the_mpi_library(tmp_path):
+    """The functions are not exported, so only the table of all symbols contains them."""
+    path = build(tmp_path, "app", "#include <dlfcn.h>\nint PMPI_Init(void) { return 0; }\nint main(void) "
+                 '{ return PMPI_Init() || dlopen("libmpich.so", RTLD_LAZY); }\n')
     about_program(path).one("wrong", "contains a static MPI library")
 
 
