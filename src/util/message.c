@@ -235,7 +235,8 @@ static void print_lines(const char *prefix, const char *text)
         free(shown);
         text += line + (text[line] == '\n');
     }
-    if (fclose(stream))
+    /* If fclose has no memory to shorten the text, it returns 0, and there is no text. */
+    if (fclose(stream) || !all)
         qmpi_memory_exhausted();
     qmpi_output_standard_write(STDERR_FILENO, all, length);
     free(all);

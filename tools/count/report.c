@@ -233,7 +233,8 @@ static bool print_in_one_piece(const struct count_summary *summary, int tool_id)
     qmpi_value_begin_numbers(&numbers);
     print_table(stream, summary, tool_id);
     qmpi_value_end_numbers(&numbers);
-    const bool is_whole = !ferror(stream) & !fclose(stream);
+    /* If fclose has no memory to shorten the text, it returns 0, and there is no text. */
+    const bool is_whole = !ferror(stream) & !fclose(stream) && text;
     if (is_whole)
         qmpi_print(text);
     free(text);

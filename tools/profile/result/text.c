@@ -177,7 +177,7 @@ static void add_list_line(struct columns *lines, const struct text *text, const 
             break;
         used = length;
     }
-    if (!stream || fclose(stream))
+    if (!stream || fclose(stream) || !words)
         lines->good = false;
     else if (shown < count)
         columns_add_line(lines, "%s%.*s, and %zu more", heading, (int)used, words, count - shown);
@@ -590,7 +590,8 @@ static bool print_to_stderr(const struct profile_result *result, int top)
     const locale_t before = numbers ? uselocale(numbers) : (locale_t)0;
     const struct profile_layout layout = {top, profile_text_width(STDERR_FILENO) - MESSAGE_PREFIX};
     good = good && profile_text_print(stream, result, PROFILE_EVERYTHING, &layout);
-    if (stream && fclose(stream) != 0)
+    /* If fclose has no memory to shorten the text, it returns 0, and there is no text. */
+    if (stream && (fclose(stream) != 0 || !text))
         good = false;
     if (good)
         qmpi_print(text);
