@@ -483,8 +483,8 @@ static void build_layers(const struct plan *plans, int count)
 }
 
 /*
- * Builds the stack; `number` is the first function that the program calls. The steps and their
- * files:
+ * Builds the stack; `data` points to the number of the first function that the program calls. The
+ * steps and their files:
  *
  *   find PMPI_X of the MPI library               process/mpi_library.c
  *   redirect references to the entry points      redirect/redirect.c, redirect/fortran.c
@@ -502,8 +502,9 @@ static void build_layers(const struct plan *plans, int count)
  *     add the interceptors to the chains         dispatch/chain.c
  *   lead the entry points to the chains          dispatch/chain.c
  */
-static void build_stack(int number)
+static void build_stack(void *data)
 {
+    const int number = *(const int *)data;
     int count;
     qmpi_message_debug_start(qmpi_setting("QMPI_DEBUG"));
     qmpi_problem_start();
@@ -573,7 +574,7 @@ static void start_locked(int number)
     qmpi_output_standard_duplicate();
     pthread_atfork(NULL, NULL, abandon_in_child);
     building = starting = true;
-    build_stack(number);
+    qmpi_call_stack_run_here(build_stack, &number);
     building = starting = false;
     __atomic_store_n(&has_started, true, __ATOMIC_RELEASE);
 }
@@ -650,6 +651,24 @@ static void start_for_fortran(void)
         start_once(MPI_INIT_T); /* a Fortran program usually calls this function first */
 }
 
+static void find_library(void *data)
+{
+    (void)data;
+    qmpi_mpi_library_find();
+}
+
+/* The search needs more stack than a thread may have. */
+static void find_library_once(void)
+{
+    /* Stored with release after the search. A thread that loads true with acquire sees what it has
+     * found. */
+    static bool is_found;
+    if (__atomic_load_n(&is_found, __ATOMIC_ACQUIRE))
+        return;
+    qmpi_call_stack_run_here(find_library, NULL);
+    __atomic_store_n(&is_found, true, __ATOMIC_RELEASE);
+}
+
 static qmpi_function *bypass_stack(int number)
 {
     /* Set by the first call. No other data depends on it. */
@@ -665,7 +684,7 @@ static qmpi_function *bypass_stack(int number)
                 "its calls bypass them\n"
                 "  hint: open such libraries after the first MPI call has returned");
     }
-    qmpi_mpi_library_find();
+    find_library_once();
     return qmpi_pmpi_functions[number];
 }
 
@@ -704,7 +723,7 @@ qmpi_function *qmpi_startup_call(int number, const void *caller)
 
 qmpi_function *qmpi_startup_pmpi_call(int number, const void *caller)
 {
-    qmpi_mpi_library_find();
+    find_library_once();
     if (starting)
         return find_target_so_far(number, caller, true);
     if (abandoned)

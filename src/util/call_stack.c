@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -170,12 +171,20 @@ static bool find_stack(void)
     return good;
 }
 
+static bool is_on_signal_stack(stack_t *stack)
+{
+    return !sigaltstack(NULL, stack) && (stack->ss_flags & SS_ONSTACK);
+}
+
 /* Returns whether at least half a MiB of the stack is left. Returns false if the program has
  * switched to another stack, because the space there is unknown. If the bounds of the stack are
  * unknown, only the first thread is taken to have the space. */
 static bool has_half_mebibyte(void)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    stack_t signal_stack;
+    if (is_on_signal_stack(&signal_stack))
+        return false;
     if (!lowest && !find_stack())
         return is_first_thread();
     return here > lowest && here <= highest && here - lowest >= NEEDED;
@@ -244,6 +253,75 @@ bool qmpi_call_stack_run(void (*function)(void *data), void *data)
     if (has_half_mebibyte())
         return qmpi_memory_catch_exhausted(function, data);
     return call_in_thread(&work) && work.good;
+}
+
+/* ---- On a new stack -------------------------------------------------------------------------- */
+
+/* Calls function(data) on the stack that ends at `end`, and returns on the old one. This is
+ * assembly code (arch/switch_PROCESSOR.S). As it calls and returns in their order, it needs no
+ * shadow stack of its own. */
+void qmpi_call_stack_switch(void *end, void (*function)(void *data), void *data)
+    __attribute__((visibility("hidden")));
+
+struct new_stack {
+    char *begin;
+    size_t size;
+    void (*function)(void *data);
+    void *data;
+    bool leaves_signal_stack;
+    stack_t signal_stack;
+    sigset_t blocked; /* the signals that are blocked before and after the switches */
+};
+
+/* Maps, from the lowest address up: a signal stack, a page that nothing can use, and the stack. */
+static bool map_new_stack(struct new_stack *new)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t i = 0; i < sizeof stack_sizes / sizeof *stack_sizes; i++) {
+        new->size = stack_sizes[i];
+        new->begin = mmap(NULL, new->size, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        if (new->begin == MAP_FAILED)
+            continue;
+        if (!mprotect(new->begin + new->size / 4, page, PROT_NONE))
+            return true;
+        munmap(new->begin, new->size);
+    }
+    return false;
+}
+
+/* If a signal stack is left, there is another one meanwhile: the kernel takes the old one for
+ * unused, and the next handler would overwrite the frames there. */
+static void run_on_new_stack(void *data)
+{
+    struct new_stack *new = data;
+    const stack_t other = {.ss_sp = new->begin, .ss_size = new->size / 4};
+    if (new->leaves_signal_stack) {
+        sigaltstack(&other, NULL);
+        pthread_sigmask(SIG_SETMASK, &new->blocked, NULL);
+    }
+    new->function(new->data);
+    if (new->leaves_signal_stack) {
+        block_signals(&new->blocked);
+        sigaltstack(&new->signal_stack, NULL);
+    }
+}
+
+void qmpi_call_stack_run_here(void (*function)(void *data), void *data)
+{
+    struct new_stack new = {.function = function, .data = data};
+    if (has_half_mebibyte() || !map_new_stack(&new)) {
+        function(data);
+        return;
+    }
+    new.leaves_signal_stack = is_on_signal_stack(&new.signal_stack);
+    new.signal_stack.ss_flags = 0;
+    if (new.leaves_signal_stack)
+        block_signals(&new.blocked);
+    qmpi_call_stack_switch(new.begin + new.size, run_on_new_stack, &new);
+    if (new.leaves_signal_stack)
+        pthread_sigmask(SIG_SETMASK, &new.blocked, NULL);
+    munmap(new.begin, new.size);
 }
 
 /* ---- Return addresses ------------------------------------------------------------------------ */

@@ -40,15 +40,25 @@ bool qmpi_call_stack_mapped_file(uintptr_t address, char *path, size_t size);
 /* ---- Room ------------------------------------------------------------------------------------ */
 
 /*
- * Runs work that needs more stack than MPI does, such as reading debug information or writing
- * reports, because threads of the program may have small stacks. If at least half a MiB is left on
- * the stack, calls function(data) directly. Otherwise, calls it in a new thread, and waits for that
- * thread. In the new thread, all signals except those of faults are blocked. `function` must not
- * make MPI calls. Returns false if memory is exhausted or no thread can be created. `function` was
- * then not called, or was left as by qmpi_memory_catch_exhausted. May be called by any thread, but
- * not in a signal handler.
+ * These functions run work that needs more stack than MPI does, because threads of the program may
+ * have small stacks, and handlers of signals smaller ones. If at least half a MiB is left on the
+ * stack, they call function(data) directly. Any thread may call these functions, but no signal
+ * handler that has interrupted malloc.
+ */
+
+/*
+ * For work while the program runs, such as reading debug information or writing reports. If the
+ * stack is too small, calls function(data) in a new thread, and waits for that thread. In the new
+ * thread, all signals except those of faults are blocked. `function` must not make MPI calls.
+ * Returns false if memory is exhausted or no thread can be created. `function` was then not called,
+ * or was left as by qmpi_memory_catch_exhausted.
  */
 bool qmpi_call_stack_run(void (*function)(void *data), void *data);
+
+/* For work that must be done, and in this thread. If the stack is too small, this thread calls
+ * function(data) on a new stack, unless there is no memory for one. The unwinder finds the callers
+ * of `function` on the old stack. */
+void qmpi_call_stack_run_here(void (*function)(void *data), void *data);
 
 /* ---- Return addresses ------------------------------------------------------------------------ */
 

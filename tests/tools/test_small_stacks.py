@@ -4,6 +4,7 @@ size."""
 import json
 
 import pytest
+from profile_support import TOOL_PATH
 from support import ASAN, BUILD, BUNDLED_TOOLS, OPEN_MPI, run_mpi
 
 SMALL_STACK = BUILD / "tests" / "tools" / "programs" / "tools_small_stack"
@@ -63,3 +64,14 @@ def test_call_sites_are_described_in_full_on_the_smallest_stack():
     result = run("log,caller=yes")
     places = {line.rpartition(" at ")[2] for line in result.messages if "MPI_Barrier(" in line}
     assert len(places) == 1 and places.pop().startswith("communicate (small_stack.c:")
+
+
+@pytest.mark.parametrize("tools", [
+    None, "count", "log:trace,output=x:profile:mpit:delay,before=1ns:libaddress:libaddress"])
+@pytest.mark.parametrize("first", ["first", "first_pmpi", "handler"])
+def test_the_first_call_may_come_from_the_smallest_stack(tmp_path, first, tools):
+    """The stack of tools is built on a separate call stack. A signal handler on a stack of its own may make the first
+    call, too."""
+    result = run_mpi(SMALL_STACK, 16, first, ranks=1, tools=tools, cwd=tmp_path,
+                     env={"QMPI_TOOL_PATH": TOOL_PATH})
+    assert result.returncode == 0 and result.stdout == "done\n"
