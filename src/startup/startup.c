@@ -574,6 +574,7 @@ static void start_locked(int number)
     qmpi_output_standard_duplicate();
     pthread_atfork(NULL, NULL, abandon_in_child);
     building = starting = true;
+    qmpi_call_stack_extend();
     qmpi_call_stack_run_here(build_stack, &number);
     building = starting = false;
     __atomic_store_n(&has_started, true, __ATOMIC_RELEASE);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "util/call_stack.h"
 
+#include "util/memory.h"
 #include "util/message.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -149,10 +151,14 @@ struct qmpi_call_stack qmpi_call_stack_of_thread(void)
 
 /* ---- Room ------------------------------------------------------------------------------------ */
 
-enum { NEEDED = 512 * 1024 };
+enum { NEEDED = 512 * 1024, EXTENDED = 2 * NEEDED };
 
 /* Sizes to try for a new stack. Unused pages cost nothing unless the address space is limited. */
 static const size_t stack_sizes[] = {4096 * 1024, 1024 * 1024};
+
+/* The stack of the first thread is less than this. No other mapping is so near, because the kernel
+ * leaves more space below the stack. */
+static const uintptr_t first_stack_most = 64 << 20;
 
 /* The bounds of this thread's stack, or 0 if they are not known yet. */
 static _Thread_local uintptr_t lowest, highest;
@@ -176,18 +182,49 @@ static bool is_on_signal_stack(stack_t *stack)
     return !sigaltstack(NULL, stack) && (stack->ss_flags & SS_ONSTACK);
 }
 
+static bool is_on_first_stack(uintptr_t here)
+{
+    struct rlimit limit;
+    const uintptr_t end = (uintptr_t)__libc_stack_end;
+    return here < end && end - here < first_stack_most && !getrlimit(RLIMIT_STACK, &limit) &&
+           end - here < limit.rlim_cur;
+}
+
+/* Defined in a library that valgrind preloads. */
+extern void _vgnU_freeres(void) __attribute__((weak));
+
+/*
+ * The stack of the first thread grows when it is used. If the address space is exhausted, this
+ * fails, and the process ends by SIGSEGV. If the kernel is asked to read at the address to which
+ * the stack must grow, it lets the stack grow, or reports that it cannot. valgrind takes such a
+ * read for an error; its stacks always grow.
+ */
+static bool grow_first_stack(uintptr_t here, size_t size)
+{
+    return _vgnU_freeres || qmpi_memory_can_be_read((const void *)(here - size), 1);
+}
+
 /* Returns whether at least half a MiB of the stack is left. Returns false if the program has
- * switched to another stack, because the space there is unknown. If the bounds of the stack are
- * unknown, only the first thread is taken to have the space. */
+ * switched to another stack, because the space there is unknown. */
 static bool has_half_mebibyte(void)
 {
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     stack_t signal_stack;
     if (is_on_signal_stack(&signal_stack))
         return false;
+    if (is_on_first_stack(here))
+        return grow_first_stack(here, NEEDED);
     if (!lowest && !find_stack())
-        return is_first_thread();
+        return false;
     return here > lowest && here <= highest && here - lowest >= NEEDED;
+}
+
+void qmpi_call_stack_extend(void)
+{
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    stack_t signal_stack;
+    if (is_on_first_stack(here) && !is_on_signal_stack(&signal_stack))
+        grow_first_stack(here, EXTENDED);
 }
 
 /* ---- In a thread ----------------------------------------------------------------------------- */

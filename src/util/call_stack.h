@@ -42,8 +42,9 @@ bool qmpi_call_stack_mapped_file(uintptr_t address, char *path, size_t size);
 /*
  * These functions run work that needs more stack than MPI does, because threads of the program may
  * have small stacks, and handlers of signals smaller ones. If at least half a MiB is left on the
- * stack, they call function(data) directly. Any thread may call these functions, but no signal
- * handler that has interrupted malloc.
+ * stack, they call function(data) directly. The stack of the first thread then already extends so
+ * far, so that the work can use it also if the address space is exhausted. Any thread may call
+ * these functions, but no signal handler that has interrupted malloc.
  */
 
 /*
@@ -59,6 +60,10 @@ bool qmpi_call_stack_run(void (*function)(void *data), void *data);
  * function(data) on a new stack, unless there is no memory for one. The unwinder finds the callers
  * of `function` on the old stack. */
 void qmpi_call_stack_run_here(void (*function)(void *data), void *data);
+
+/* If this is the first thread, lets its stack grow by a MiB. If the address space is exhausted
+ * later, qmpi_call_stack_run then has room all the same. Only address space is used. */
+void qmpi_call_stack_extend(void);
 
 /* ---- Return addresses ------------------------------------------------------------------------ */
 

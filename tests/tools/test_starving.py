@@ -8,6 +8,7 @@ import re
 
 import pytest
 from profile_support import BUILD, STEPS, load, names, report, run_steps
+from mpi_in_use import EMULATED
 from support import ASAN, OPEN_MPI, needs_sessions
 
 pytestmark = pytest.mark.usefixtures("separate_nodes")
@@ -105,6 +106,21 @@ def test_a_layer_with_fortran_wrappers_is_switched_without_memory(tmp_path, numb
         expected += is_on
     assert sum("fortran_wrappers mpi_barrier_" in line for line in result.trace) == expected
     assert sum("address MPI_Barrier" in line for line in result.trace) == 7
+
+
+@WITHOUT_SANITIZER
+@pytest.mark.skipif(EMULATED, reason="the emulator gets no memory, either")
+@pytest.mark.parametrize("kilobytes", [128, 2000])
+def test_the_status_stays_if_the_stack_cannot_grow(tmp_path, kilobytes):
+    """The stack of the first thread grows when it is used, which is impossible if the address space is exhausted. The
+    first MPI call extends it by a MiB for the report. If even this is used up, a message says that the report is
+    lost."""
+    result = run_steps("init", "barrier", f"exit_on_full_stack={kilobytes}", cwd=tmp_path, tools="profile,output=out.json",
+                       ranks=1)
+    is_saved = kilobytes < 1024
+    assert result.returncode == 3
+    assert names(tmp_path) == (["out.0.json"] if is_saved else [])
+    assert any("(exit)" in line and ("out of memory" in line) != is_saved for line in result.messages), result.stderr
 
 
 # ---- Communicators -------------------------------------------------------------------------------

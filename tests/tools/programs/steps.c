@@ -406,9 +406,9 @@ static int mpi_step(const char *step, const char *value)
 
 static struct rlimit memory_limit;
 
-/* Limits the address space to its present size, and allocates all that is left of it. After the
- * step lift_limit, the process can get more memory again. */
-static void use_up_memory(void)
+/* Limits the address space to its present size. After the step lift_limit, the process can get more
+ * memory again. */
+static void limit_memory(void)
 {
     long pages = 0;
     FILE *file = fopen("/proc/self/statm", "r");
@@ -419,11 +419,49 @@ static void use_up_memory(void)
     const struct rlimit limit = {(rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE),
                                  memory_limit.rlim_max};
     setrlimit(RLIMIT_AS, &limit);
+}
+
+/* Limits the address space, and allocates all that is left of it. */
+static void use_up_memory(void)
+{
+    limit_memory();
     for (size_t size = 1 << 20; size >= 16; size /= 2) {
         char *volatile memory;
         while ((memory = malloc(size)))
             *memory = 1;
     }
+}
+
+static __attribute__((noinline)) void use_stack(size_t size)
+{
+    volatile char *lowest = __builtin_alloca(size);
+    *lowest = 1;
+}
+
+/* Leaves a MiB that malloc can allocate without more address space. */
+static void make_room_in_heap(void)
+{
+    enum { PARTS = 16 };
+    void *parts[PARTS];
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = malloc(64 << 10);
+    void *volatile last = malloc(1); /* keeps the C library from returning the room */
+    for (int i = 0; i < PARTS; i++)
+        free(parts[i]);
+    (void)last;
+}
+
+/* Exits with status 3 below `used` bytes on the stack, where only 12 KiB of the stack are left, and
+ * the address space is exhausted. */
+static void exit_on_full_stack(size_t used)
+{
+    enum { SPARE = 12 << 10 };
+    volatile char *lowest = __builtin_alloca(used);
+    *lowest = 1;
+    use_stack(SPARE);
+    make_room_in_heap();
+    limit_memory();
+    exit(3);
 }
 
 /* Uses memory for some time, and prints the maximum that the process has used, in bytes. */
@@ -459,6 +497,8 @@ static int other_step(const char *step, const char *value)
         fork_and_exit(atoi(value));
     else if (!strcmp(step, "use_up_memory"))
         use_up_memory();
+    else if (!strcmp(step, "exit_on_full_stack")) /* the value: the KiB that are in use */
+        exit_on_full_stack((size_t)atoi(value) << 10);
     else if (!strcmp(step, "lift_limit"))
         setrlimit(RLIMIT_AS, &memory_limit);
     else if (!strcmp(step, "use_memory"))
