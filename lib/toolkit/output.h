@@ -121,9 +121,9 @@ const char *tool_output_next(struct tool_output *output);
 
 /* tool_output_is_of_run returns whether a file that was last changed at `time` belongs to this run.
  * tool_output_is_complete returns whether `time` is also before the start of this program. Such a
- * file no longer changes, so all ranks see the same file. Linux records the start of a process with
- * a resolution of 10 ms, so a file that a rank writes in the first 10 ms of the program may seem
- * to be older than the program. */
+ * file no longer changes, so all ranks see the same file. A file that any rank writes after
+ * tool_run_find was called in this process is not complete. A file that another rank has written
+ * before may seem to be complete if the start of the launcher is not known. */
 bool tool_output_is_of_run(const struct timespec *time);
 bool tool_output_is_complete(const struct timespec *time);
 

@@ -263,6 +263,21 @@ static void find_program_begin(const struct process *process)
         program_begin = time_of(&parent);
 }
 
+/* Moves a begin before the time that the kernel would now record in a file. The begin may be too
+ * late, because it is rounded up. The times of files may be too early, because the kernel advances
+ * their clock by ticks, which are late if a virtual machine is not scheduled. A file that is
+ * written from now on, in this or another process, must not seem to be older than the begin. */
+static void limit_begin(struct timespec *begin)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME_COARSE, &now))
+        return;
+    if (now.tv_nsec-- == 0)
+        now = (struct timespec){now.tv_sec - 1, BILLION - 1};
+    if (is_before(&now, begin))
+        *begin = now;
+}
+
 static void find_run(const struct process *process)
 {
     struct process starter = *process, launcher;
@@ -310,6 +325,8 @@ void tool_run_find(void)
         find_program_begin(&process);
         find_run(&process);
     }
+    limit_begin(&program_begin);
+    limit_begin(&process_begin);
     find_job();
 }
 

@@ -21,6 +21,8 @@ static char folder[] = "/tmp/qmpi-output-claim-XXXXXX";
  * file from BEFORE is of this run, but older than this process. */
 enum { RUN = 1000, EARLIER = 2000, BEFORE = 500, NOW = 0 };
 
+static struct timespec first_file; /* This is the time of a file written after tool_run_find. */
+
 /* The run began before this process, as if a script had started several programs. */
 static int enter(void **state)
 {
@@ -30,6 +32,11 @@ static int enter(void **state)
     if (setenv("QMPI_RUN", note, 1) || !mkdtemp(folder))
         return -1;
     tool_run_find();
+    struct stat status;
+    const int file = open(folder, O_TMPFILE | O_WRONLY, 0600);
+    if (file < 0 || write(file, "", 1) != 1 || fstat(file, &status) || close(file))
+        return -1;
+    first_file = status.st_mtim;
     return chdir(folder);
 }
 
@@ -151,6 +158,14 @@ static void a_name_contains_the_values_of_variables(void **state)
 }
 
 /* ---- Claims ---------------------------------------------------------------------------------- */
+
+/* The kernel knows the start of this process only to the next 10 ms, and the time of a file to the
+ * preceding tick of the clock. */
+static void a_file_that_is_written_when_the_process_has_just_begun_is_not_complete(void **state)
+{
+    (void)state;
+    assert_false(tool_output_is_complete(&first_file));
+}
 
 static void a_file_of_an_earlier_run_is_replaced(void **state)
 {
@@ -277,6 +292,7 @@ int main(void)
         cmocka_unit_test(the_rank_is_in_front_of_the_suffix),
         cmocka_unit_test(placeholders_name_program_job_user_and_date),
         cmocka_unit_test(a_name_contains_the_values_of_variables),
+        cmocka_unit_test(a_file_that_is_written_when_the_process_has_just_begun_is_not_complete),
         cmocka_unit_test(a_file_of_an_earlier_run_is_replaced),
         cmocka_unit_test(a_file_of_this_run_is_left_alone),
         cmocka_unit_test(a_file_of_an_earlier_run_is_replaced_once),
