@@ -37,7 +37,8 @@ enum { FREE, WRITING, COMPLETE };
 enum { UNREPORTED, REPORTING, REPORTED };
 
 struct shared {
-    _Atomic bool found; /* any process has found faults */
+    _Atomic bool called; /* a call has reached a layer of any process */
+    _Atomic bool found;  /* any process has found faults */
     _Atomic bool printed;
     struct slot slots[SLOTS];
 };
@@ -125,6 +126,11 @@ void job_hide(void)
     static _Atomic bool hidden;
     if (file >= 0 && !__atomic_exchange_n(&hidden, true, __ATOMIC_RELAXED))
         shm_unlink(file_name);
+}
+
+void job_set_called(void)
+{
+    table->called = true;
 }
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -255,7 +261,7 @@ static void wait_for_others(void)
     }
 }
 
-bool job_end(bool found, bool *any, void (*print)(const struct job_faults *faults))
+bool job_end(bool found, bool *clean, void (*print)(const struct job_faults *faults))
 {
     bool last = file < 0;
     if (!last && set_lock(F_WRLCK, 0)) {
@@ -270,7 +276,7 @@ bool job_end(bool found, bool *any, void (*print)(const struct job_faults *fault
         wait_for_others();
         last = !table->printed;
     }
-    *any = table->found;
+    *clean = table->called && !table->found;
     if (last)
         print_job_table(print);
     return last;

@@ -18,6 +18,9 @@ void job_start(int kinds);
  * when all processes have joined. Further calls have no effect. */
 void job_hide(void);
 
+/* Tells the job that a call has reached a layer of this process. */
+void job_set_called(void);
+
 /* Counts a fault of this process in a call of a function. Returns true if this is the first one of
  * its kind in this layer among the processes of the job on this host. The caller must then report
  * it and call job_set_reported. */
@@ -41,8 +44,9 @@ struct job_faults {
  * faults, waits up to some seconds until the last process has called `print`, because some
  * launchers end a job when a process has returned an error. If the last process has not called
  * `print` by then, this process calls it. Returns whether this process has called `print`, or would
- * have if there were calls. `*any` tells whether any process has found faults.
+ * have if there were calls. `*clean` tells whether calls have reached layers of the job, and no
+ * process has found faults.
  */
-bool job_end(bool found, bool *any, void (*print)(const struct job_faults *faults));
+bool job_end(bool found, bool *clean, void (*print)(const struct job_faults *faults));
 
 #endif

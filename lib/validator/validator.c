@@ -167,8 +167,10 @@ static void end_code(struct visit *visit, uint64_t now, bool ends)
 static void enter_layer(int tool_id, const QMPIX_Call *call, QMPIX_Word *word)
 {
     const struct visit *outer = visit_innermost(call);
-    if (!__atomic_exchange_n(&has_called_layer, true, __ATOMIC_RELAXED))
+    if (!__atomic_exchange_n(&has_called_layer, true, __ATOMIC_RELAXED)) {
+        job_set_called();
         notes_print_variants();
+    }
     if (outer && !outer->below)
         check_recursion(outer, call);
     struct visit *visit = visit_begin(tool_id, call);
@@ -495,7 +497,7 @@ static pid_t process; /* Forked children do not report. */
  * run yet. */
 static void end_with_failure(int status, void *data)
 {
-    bool any = false;
+    bool clean = false;
     (void)data;
     if (getpid() != process)
         return;
@@ -508,7 +510,7 @@ static void end_with_failure(int status, void *data)
         notes_print_costs();
         validator_threads_print_levels();
     }
-    if (job_end(found, &any, fault_print_counts) && !any && has_called_layer)
+    if (job_end(found, &clean, fault_print_counts) && clean)
         host->print("validation: no faults");
     if (found && !status)
         exit(1);

@@ -244,6 +244,14 @@ def test_a_fault_of_one_rank_is_a_fault_of_the_job():
     assert result.returncode == 1
 
 
+def test_a_job_has_no_faults_also_if_the_last_process_calls_no_layer(tmp_path):
+    """Rank 1, which has no layer, exits after rank 0."""
+    ended = tmp_path / "ended"
+    order = f'if [ ${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}} = 0 ]; then "$@"; : >{ended}; else exec "$@" await={ended}; fi'
+    result = validate("calls", *RUN, tools="wrong,@ranks=0", ranks=2, wrapper=["sh", "-c", order, "-"])
+    assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
 def test_a_rank_that_dies_keeps_its_message():
     result = validate("calls", "init", "comm_rank", "abort=3", tools="wrong,does=drops", ranks=2)
     [first] = [line for line in faults(result) if "does not call" in line]
