@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* ---- Reports --------------------------------------------------------------------------------- */
@@ -36,6 +37,12 @@ static void report_output(const void *caller)
 #define REPORT(stream)                                                                             \
     do {                                                                                           \
         if ((stream) == stdout)                                                                    \
+            report_output(WATCH_CALLER);                                                           \
+    } while (0)
+
+#define REPORT_DESCRIPTOR(descriptor)                                                              \
+    do {                                                                                           \
+        if ((descriptor) == STDOUT_FILENO)                                                         \
             report_output(WATCH_CALLER);                                                           \
     } while (0)
 
@@ -73,9 +80,22 @@ static size_t watched_fwrite(const void *data, size_t size, size_t count, FILE *
 
 static ssize_t watched_write(int descriptor, const void *data, size_t size)
 {
-    if (descriptor == STDOUT_FILENO)
-        report_output(WATCH_CALLER);
+    REPORT_DESCRIPTOR(descriptor);
     return write(descriptor, data, size);
+}
+
+static ssize_t watched_writev(int descriptor, const struct iovec *parts, int count)
+{
+    REPORT_DESCRIPTOR(descriptor);
+    return writev(descriptor, parts, count);
+}
+
+/* Called by putc_unlocked and putchar_unlocked where compilers inline them, but only if the buffer
+ * has no room. */
+static int watched_overflow(FILE *stream, int character)
+{
+    REPORT(stream);
+    return __overflow(stream, character);
 }
 
 static int watched_vprintf(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
@@ -91,6 +111,14 @@ static int watched_vfprintf(FILE *stream, const char *format, va_list list)
 {
     REPORT(stream);
     return vfprintf(stream, format, list);
+}
+
+static int watched_vdprintf(int descriptor, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
+static int watched_vdprintf(int descriptor, const char *format, va_list list)
+{
+    REPORT_DESCRIPTOR(descriptor);
+    return vdprintf(descriptor, format, list);
 }
 
 static int watched_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -116,7 +144,46 @@ static int watched_fprintf(FILE *stream, const char *format, ...)
     return result;
 }
 
+static int watched_dprintf(int descriptor, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static int watched_dprintf(int descriptor, const char *format, ...)
+{
+    va_list list;
+    REPORT_DESCRIPTOR(descriptor);
+    va_start(list, format);
+    const int result = vdprintf(descriptor, format, list);
+    va_end(list);
+    return result;
+}
+
 /* With _FORTIFY_SOURCE, compilers call these functions instead. */
+
+static int watched_vprintf_chk(int flag, const char *format, va_list list)
+    __attribute__((format(printf, 2, 0)));
+static int watched_vprintf_chk(int flag, const char *format, va_list list)
+{
+    (void)flag;
+    REPORT(stdout);
+    return vprintf(format, list);
+}
+
+static int watched_vfprintf_chk(FILE *stream, int flag, const char *format, va_list list)
+    __attribute__((format(printf, 3, 0)));
+static int watched_vfprintf_chk(FILE *stream, int flag, const char *format, va_list list)
+{
+    (void)flag;
+    REPORT(stream);
+    return vfprintf(stream, format, list);
+}
+
+static int watched_vdprintf_chk(int descriptor, int flag, const char *format, va_list list)
+    __attribute__((format(printf, 3, 0)));
+static int watched_vdprintf_chk(int descriptor, int flag, const char *format, va_list list)
+{
+    (void)flag;
+    REPORT_DESCRIPTOR(descriptor);
+    return vdprintf(descriptor, format, list);
+}
 
 static int watched_printf_chk(int flag, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -144,6 +211,19 @@ static int watched_fprintf_chk(FILE *stream, int flag, const char *format, ...)
     return result;
 }
 
+static int watched_dprintf_chk(int descriptor, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int watched_dprintf_chk(int descriptor, int flag, const char *format, ...)
+{
+    va_list list;
+    (void)flag;
+    REPORT_DESCRIPTOR(descriptor);
+    va_start(list, format);
+    const int result = vdprintf(descriptor, format, list);
+    va_end(list);
+    return result;
+}
+
 #define WATCHED(name) (watch_function *)watched_##name
 
 void validator_output_start(void)
@@ -151,18 +231,31 @@ void validator_output_start(void)
     static const struct watch_entry functions[] = {
         {"puts", WATCHED(puts)},
         {"putchar", WATCHED(putchar)},
+        {"putchar_unlocked", WATCHED(putchar)},
         {"putc", WATCHED(putc)},
+        {"putc_unlocked", WATCHED(putc)},
         {"fputc", WATCHED(putc)},
+        {"fputc_unlocked", WATCHED(putc)},
         {"_IO_putc", WATCHED(putc)},
+        {"__overflow", WATCHED(overflow)},
         {"fputs", WATCHED(fputs)},
+        {"fputs_unlocked", WATCHED(fputs)},
         {"fwrite", WATCHED(fwrite)},
+        {"fwrite_unlocked", WATCHED(fwrite)},
         {"write", WATCHED(write)},
+        {"writev", WATCHED(writev)},
         {"vprintf", WATCHED(vprintf)},
         {"vfprintf", WATCHED(vfprintf)},
+        {"vdprintf", WATCHED(vdprintf)},
         {"printf", WATCHED(printf)},
         {"fprintf", WATCHED(fprintf)},
+        {"dprintf", WATCHED(dprintf)},
+        {"__vprintf_chk", WATCHED(vprintf_chk)},
+        {"__vfprintf_chk", WATCHED(vfprintf_chk)},
+        {"__vdprintf_chk", WATCHED(vdprintf_chk)},
         {"__printf_chk", WATCHED(printf_chk)},
         {"__fprintf_chk", WATCHED(fprintf_chk)},
+        {"__dprintf_chk", WATCHED(dprintf_chk)},
     };
     watch_add(functions, sizeof functions / sizeof *functions, false);
 }

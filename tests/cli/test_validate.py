@@ -73,6 +73,8 @@ CASES = {
                "standard output written: 2 calls of MPI_Comm_rank"),
     "prints-to-stream": ("MPI_Comm_rank: the layer writes to the standard output in MPI_Comm_rank", "my_Comm_rank",
                          "standard output written: 2 calls of MPI_Comm_rank"),
+    "prints-in-all-ways": ("MPI_Comm_rank: the layer writes to the standard output in MPI_Comm_rank",
+                           "my_Comm_rank|print_in_all_ways", "standard output written: 46 calls of MPI_Comm_rank"),
     "changes-status": ("MPI_Sendrecv: the layer changes the output 'status' of MPI_Sendrecv", "my_Sendrecv",
                        "output changed or not set: 1 call of MPI_Sendrecv"),
     "raises-level": ("MPI_Init_thread: the layer asks for MPI_THREAD_MULTIPLE in place of MPI_THREAD_SINGLE: it "

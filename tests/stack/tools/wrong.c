@@ -5,13 +5,16 @@
  * and with does=declares-all, no rule is violated; nor with does=uses-objects, if MPI provides
  * MPI_THREAD_MULTIPLE. For does=lacks-variant and does=hoards, there are only notes.
  */
+#define _GNU_SOURCE
 #include <qmpi/observer.h>
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static const char *does = "";
@@ -167,6 +170,72 @@ static void write_storage(QMPI_Context c)
         ((int *)storage)[1]++;
 }
 
+/* ---- Standard output ------------------------------------------------------------------------- */
+
+/* Compilers call these functions for _FORTIFY_SOURCE. */
+int __printf_chk(int flag, const char *format, ...);
+int __fprintf_chk(FILE *stream, int flag, const char *format, ...);
+int __dprintf_chk(int descriptor, int flag, const char *format, ...);
+int __vprintf_chk(int flag, const char *format, va_list list);
+int __vfprintf_chk(FILE *stream, int flag, const char *format, va_list list);
+int __vdprintf_chk(int descriptor, int flag, const char *format, va_list list);
+
+__attribute__((format(printf, 2, 3))) static void print_list(int way, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    switch (way) {
+    case 0:
+        vprintf(format, list);
+        break;
+    case 1:
+        vfprintf(stdout, format, list);
+        break;
+    case 2:
+        vdprintf(STDOUT_FILENO, format, list);
+        break;
+    case 3:
+        __vprintf_chk(1, format, list);
+        break;
+    case 4:
+        __vfprintf_chk(stdout, 1, format, list);
+        break;
+    default:
+        __vdprintf_chk(STDOUT_FILENO, 1, format, list);
+    }
+    va_end(list);
+}
+
+/* Writes to the standard output by 23 functions. They are called by pointers if compilers could
+ * inline them or replace them with others. */
+static void print_in_all_ways(void)
+{
+    static int (*const volatile put[])(int character, FILE *stream) = {fputc, putc, fputc_unlocked,
+                                                                       putc_unlocked};
+    static int (*const volatile put_out[])(int character) = {putchar, putchar_unlocked};
+    static int (*const volatile put_text[])(const char *text, FILE *stream) = {fputs,
+                                                                               fputs_unlocked};
+    static size_t (*const volatile put_data[])(const void *data, size_t size, size_t count,
+                                               FILE *stream) = {fwrite, fwrite_unlocked};
+    const struct iovec part = {.iov_base = "\n", .iov_len = 1};
+    for (int i = 0; i < 4; i++)
+        put[i]('\n', stdout);
+    for (int i = 0; i < 2; i++) {
+        put_out[i]('\n');
+        put_text[i]("\n", stdout);
+        put_data[i]("\n", 1, 1, stdout);
+    }
+    for (int i = 0; i < 6; i++)
+        print_list(i, "%d\n", i);
+    printf("%d\n", own_id);
+    dprintf(STDOUT_FILENO, "%d\n", own_id);
+    __printf_chk(1, "%d\n", own_id);
+    __fprintf_chk(stdout, 1, "%d\n", own_id);
+    __dprintf_chk(STDOUT_FILENO, 1, "%d\n", own_id);
+    if (write(STDOUT_FILENO, "\n", 1) < 0 || writev(STDOUT_FILENO, &part, 1) < 0)
+        abort();
+}
+
 static int my_Sendrecv(QMPI_Context c, const void *sent, int send_count, MPI_Datatype send_type,
                        int destination, int send_tag, void *received, int receive_count,
                        MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,
@@ -248,6 +317,8 @@ static int my_Comm_rank(QMPI_Context c, MPI_Comm comm, int *rank)
         puts("rank");
     if (is("prints-to-stream"))
         fprintf(stdout, "rank %p\n", (void *)rank);
+    if (is("prints-in-all-ways"))
+        print_in_all_ways();
     if (is("recurs"))
         return MPI_Comm_rank(comm, rank);
     leave_objects();
