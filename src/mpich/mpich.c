@@ -239,9 +239,11 @@ int QMPI_Register_function(int calling_tool_id, QMPI_MPICH_NUMBER function_enum,
                            void (*function_ptr)(void))
 {
     const unsigned place = (unsigned)function_enum;
-    if (place >= QMPI_MPICH_COUNT)
-        return MPI_ERR_ARG;
-    return qmpi_layer_intercept_mpich(calling_tool_id, qmpi_mpich_numbers[place], function_ptr);
+    return qmpi_layer_note_registration(
+        __func__,
+        place < QMPI_MPICH_COUNT
+            ? qmpi_layer_intercept_mpich(calling_tool_id, qmpi_mpich_numbers[place], function_ptr)
+            : MPI_ERR_ARG);
 }
 
 /* Few checks are necessary, because each tool_id has a row, in which the elements of missing

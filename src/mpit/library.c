@@ -121,7 +121,7 @@ void qmpi_mpit_lazy_add(int tool_id, void (*publish)(int tool_id))
 int QMPIX_Register_publisher(int tool_id, void (*publish)(int tool_id))
 {
     if (!qmpi_layer_get(tool_id) || !publish)
-        return MPI_ERR_ARG;
+        return qmpi_layer_note_registration(__func__, MPI_ERR_ARG);
     qmpi_mpit_lazy_add(tool_id, publish);
     return MPI_SUCCESS;
 }

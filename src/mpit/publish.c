@@ -395,7 +395,8 @@ struct qmpi_mpit_variable *qmpi_mpit_new_cvar(int tool_id, const QMPIX_Cvar *cva
 
 int QMPIX_Pvar_create(int tool_id, const QMPIX_Pvar *pvar, int *index)
 {
-    return create_if_memory(create_pvar, tool_id, pvar, index);
+    return qmpi_layer_note_registration(__func__,
+                                        create_if_memory(create_pvar, tool_id, pvar, index));
 }
 
 static int create_cvar(int tool_id, const void *what, int *index)
@@ -415,7 +416,8 @@ static int create_cvar(int tool_id, const void *what, int *index)
 
 int QMPIX_Cvar_create(int tool_id, const QMPIX_Cvar *cvar, int *index)
 {
-    return create_if_memory(create_cvar, tool_id, cvar, index);
+    return qmpi_layer_note_registration(__func__,
+                                        create_if_memory(create_cvar, tool_id, cvar, index));
 }
 
 static int create_category(int tool_id, const void *what, int *index)
@@ -438,7 +440,8 @@ static int create_category(int tool_id, const void *what, int *index)
 
 int QMPIX_Category_create(int tool_id, const QMPIX_Category *category, int *index)
 {
-    return create_if_memory(create_category, tool_id, category, index);
+    return qmpi_layer_note_registration(
+        __func__, create_if_memory(create_category, tool_id, category, index));
 }
 
 /* ---- Enumerations ---------------------------------------------------------------------------- */
@@ -544,7 +547,7 @@ static void free_enum(struct qmpi_mpit_enum *made)
     free(made);
 }
 
-int QMPIX_Enum_create(int tool_id, const QMPIX_Enum *enumeration, MPI_T_enum *enumtype)
+static int create_enum(int tool_id, const QMPIX_Enum *enumeration, MPI_T_enum *enumtype)
 {
     struct enum_creation creation = {tool_id, enumeration, NULL};
     if (!enumtype || !is_valid_enum(tool_id, enumeration))
@@ -564,6 +567,11 @@ int QMPIX_Enum_create(int tool_id, const QMPIX_Enum *enumeration, MPI_T_enum *en
     qmpi_mpit_slot_publish(slot, QMPI_MPIT_ENUM);
     *enumtype = (MPI_T_enum)(void *)slot;
     return MPI_SUCCESS;
+}
+
+int QMPIX_Enum_create(int tool_id, const QMPIX_Enum *enumeration, MPI_T_enum *enumtype)
+{
+    return qmpi_layer_note_registration(__func__, create_enum(tool_id, enumeration, enumtype));
 }
 
 int qmpi_mpit_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len)

@@ -76,20 +76,12 @@ static void make_tables(struct qmpi_layer *layer)
         layer->observing = qmpi_memory_permanent(QMPI_FUNCTION_COUNT, sizeof *layer->observing);
 }
 
-/* Returns why a layer cannot have this observer now; MPI_SUCCESS: it can. */
-static int check_observer(const struct qmpi_layer *layer, const QMPIX_Observer *observer)
-{
-    if (!layer || !is_valid_observer(observer))
-        return MPI_ERR_ARG;
-    return qmpi_layer_is_initialising(layer) ? MPI_SUCCESS : MPI_ERR_OTHER;
-}
-
 int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    const int error = check_observer(layer, observer);
+    const int error = qmpi_layer_check_registration(__func__, tool_id, is_valid_observer(observer));
     if (error != MPI_SUCCESS)
-        return qmpi_layer_note_registration("QMPIX_Register_tool_observer", error);
+        return error;
     qmpi_semantics_describe_all();
     if (observer->flags & (QMPIX_OBSERVE_TIME | QMPIX_OBSERVE_ENTRY_TIME))
         qmpi_clock_start();
@@ -123,10 +115,9 @@ int QMPIX_Register_tool_observer(int tool_id, const QMPIX_Observer *observer)
 int QMPIX_Clock_request_offsets(int tool_id)
 {
     struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer)
-        return MPI_ERR_ARG;
-    if (!qmpi_layer_is_initialising(layer))
-        return MPI_ERR_OTHER;
+    const int error = qmpi_layer_check_registration(__func__, tool_id, true);
+    if (error != MPI_SUCCESS)
+        return error;
     make_tables(layer);
     layer->observing[MPI_FINALIZE_T] = qmpi_observing[MPI_FINALIZE_T];
     wants_offsets[tool_id] = true;

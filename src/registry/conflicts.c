@@ -57,12 +57,11 @@ static void add_names(struct name_list *list, const char *const *names)
 int QMPIX_Tool_declare(int tool_id, unsigned flags, const char *const *provides,
                        const char *const *conflicts)
 {
-    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || flags & ~(unsigned)KNOWN_FLAGS || !are_valid_names(provides) ||
-        !are_valid_names(conflicts))
-        return qmpi_layer_note_registration("QMPIX_Tool_declare", MPI_ERR_ARG);
-    if (!qmpi_layer_is_initialising(layer))
-        return qmpi_layer_note_registration("QMPIX_Tool_declare", MPI_ERR_OTHER);
+    const bool is_valid = !(flags & ~(unsigned)KNOWN_FLAGS) && are_valid_names(provides) &&
+                          are_valid_names(conflicts);
+    const int error = qmpi_layer_check_registration(__func__, tool_id, is_valid);
+    if (error != MPI_SUCCESS)
+        return error;
     declared[tool_id].flags |= flags;
     add_names(&declared[tool_id].provides, provides);
     add_names(&declared[tool_id].conflicts, conflicts);

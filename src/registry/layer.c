@@ -239,6 +239,20 @@ int qmpi_layer_note_registration(const char *call, int result)
     return result;
 }
 
+int qmpi_layer_check_registration(const char *call, int tool_id, bool is_valid)
+{
+    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
+    const int other = layer == initialising ? MPI_SUCCESS : MPI_ERR_OTHER;
+    return qmpi_layer_note_registration(call, layer && is_valid ? other : MPI_ERR_ARG);
+}
+
+static const char *name_class(int error_class)
+{
+    return error_class == MPI_ERR_ARG      ? "MPI_ERR_ARG"
+           : error_class == MPI_ERR_NO_MEM ? "MPI_ERR_NO_MEM"
+                                           : "MPI_ERR_OTHER";
+}
+
 /* Reports refused registrations, because tools that ignore the return codes would miss calls
  * without notice. */
 static void report_refusals(const struct qmpi_layer *layer)
@@ -251,8 +265,8 @@ static void report_refusals(const struct qmpi_layer *layer)
         "%s%s\n"
         "  hint: the developer of the tool should correct the arguments of this call; its "
         "manual page names the errors",
-        layer->tool_id, layer->name, layer->refused,
-        layer->refused_with == MPI_ERR_ARG ? "MPI_ERR_ARG" : "MPI_ERR_OTHER", others ? others : "");
+        layer->tool_id, layer->name, layer->refused, name_class(layer->refused_with),
+        others ? others : "");
     free(others);
 }
 
@@ -303,8 +317,7 @@ static int register_storage(int tool_id, void *tool_storage)
 
 int QMPI_Register_tool_storage(int tool_id, void *tool_storage)
 {
-    return qmpi_layer_note_registration("QMPI_Register_tool_storage",
-                                        register_storage(tool_id, tool_storage));
+    return qmpi_layer_note_registration(__func__, register_storage(tool_id, tool_storage));
 }
 
 __typeof__(QMPI_Register_tool_storage) qmpi_tool_register_storage

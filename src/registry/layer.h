@@ -71,9 +71,16 @@ struct qmpi_layer *qmpi_layer_get(int tool_id);
  * interceptors. */
 bool qmpi_layer_is_initialising(const struct qmpi_layer *layer);
 
-/* Records a registration that has failed in an init function. Returns `result` in any case. After
- * init, a message reports such registrations. */
+/* Records if a registration has failed in an init function. Returns `result` in any case. After
+ * init, a message reports such registrations. Each call by which a layer registers something calls
+ * this function or the next one; `call` is its name. Calls that announce tools do not, because
+ * constructors of other libraries make them, too, if an init function opens these. */
 int qmpi_layer_note_registration(const char *call, int result);
+
+/* For a registration that is allowed only in the init function of the layer: returns MPI_ERR_ARG if
+ * there is no such layer or `is_valid` is false, MPI_ERR_OTHER outside this function, and otherwise
+ * MPI_SUCCESS. Errors are recorded. */
+int qmpi_layer_check_registration(const char *call, int tool_id, bool is_valid);
 
 /* Runs the init function of the tool for this layer. Returns NULL, or a problem, which the caller
  * frees. */

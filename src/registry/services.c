@@ -63,18 +63,27 @@ static int major_of(int version)
     return version >> 16;
 }
 
+/* Returns the place of a service in the list of the layer: an element that points to a service of
+ * this name and major version, or else the end of the list. */
+static struct service **find_offered(int tool_id, const char *name, int version)
+{
+    struct service **place = &services[tool_id];
+    while (*place &&
+           (strcmp((*place)->name, name) != 0 || major_of((*place)->version) != major_of(version)))
+        place = &(*place)->next;
+    return place;
+}
+
 int QMPIX_Service_offer(int tool_id, const char *name, int version, const void *table)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || !is_service_name(name) || version < 0 || !table)
-        return MPI_ERR_ARG;
-    if (!qmpi_layer_is_initialising(layer))
-        return MPI_ERR_OTHER;
-    struct service **end = &services[tool_id];
-    for (; *end; end = &(*end)->next) {
-        if (!strcmp((*end)->name, name) && major_of((*end)->version) == major_of(version))
-            return MPI_ERR_ARG;
-    }
+    const bool is_valid = is_service_name(name) && version >= 0 && table;
+    const int error = qmpi_layer_check_registration(__func__, tool_id, is_valid);
+    if (error != MPI_SUCCESS)
+        return error;
+    struct service **end = find_offered(tool_id, name, version);
+    if (*end)
+        return qmpi_layer_note_registration(__func__, MPI_ERR_ARG);
     *end = qmpi_allocate(1, sizeof **end);
     (*end)->name = qmpi_copy(name);
     (*end)->version = version;
@@ -248,8 +257,8 @@ static bool add_watch(int tool_id, struct watch *added)
     return is_new;
 }
 
-int QMPIX_Service_watch(int tool_id, const char *name, int version, QMPIX_Service_changed *callback,
-                        void *data)
+static int watch_service(int tool_id, const char *name, int version,
+                         QMPIX_Service_changed *callback, void *data)
 {
     if (!qmpi_layer_get(tool_id) || !is_service_name(name) || version < 0 || !callback)
         return MPI_ERR_ARG;
@@ -268,4 +277,11 @@ int QMPIX_Service_watch(int tool_id, const char *name, int version, QMPIX_Servic
     }
     call_watch(watch, tool_id);
     return MPI_SUCCESS;
+}
+
+int QMPIX_Service_watch(int tool_id, const char *name, int version, QMPIX_Service_changed *callback,
+                        void *data)
+{
+    return qmpi_layer_note_registration(__func__,
+                                        watch_service(tool_id, name, version, callback, data));
 }

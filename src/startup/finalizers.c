@@ -20,11 +20,9 @@ static atomic_bool have_run;
 
 int QMPIX_Register_finalizer(int tool_id, void (*finalizer)(int tool_id, uint64_t ticks))
 {
-    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || !finalizer)
-        return MPI_ERR_ARG;
-    if (!qmpi_layer_is_initialising(layer))
-        return MPI_ERR_OTHER;
+    const int error = qmpi_layer_check_registration(__func__, tool_id, finalizer != NULL);
+    if (error != MPI_SUCCESS)
+        return error;
     qmpi_clock_start();
     finalizers[tool_id] = finalizer;
     has_finalizers = true;

@@ -398,11 +398,10 @@ int QMPIX_Tool_get_function_enabled(int tool_id, enum QMPI_Functions_enum fn, in
 
 int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
 {
-    const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!layer || (unsigned)fn >= (unsigned)QMPI_FUNCTION_COUNT)
-        return MPI_ERR_ARG;
-    if (!qmpi_layer_is_initialising(layer))
-        return MPI_ERR_OTHER;
+    const bool is_valid = (unsigned)fn < (unsigned)QMPI_FUNCTION_COUNT;
+    const int error = qmpi_layer_check_registration(__func__, tool_id, is_valid);
+    if (error != MPI_SUCCESS)
+        return error;
     qmpi_switch_pass_always(tool_id, (int)fn);
     return MPI_SUCCESS;
 }
@@ -410,7 +409,7 @@ int QMPIX_Tool_keep_function(int tool_id, enum QMPI_Functions_enum fn)
 int QMPIX_Register_stack_changed(int tool_id, void (*callback)(int tool_id))
 {
     if (!qmpi_layer_get(tool_id) || !callback)
-        return MPI_ERR_ARG;
+        return qmpi_layer_note_registration(__func__, MPI_ERR_ARG);
     __atomic_store_n(&callbacks[tool_id], callback, __ATOMIC_RELEASE);
     return MPI_SUCCESS;
 }

@@ -307,6 +307,8 @@ def test_misuse_gives_error_classes_and_changes_nothing(stack):
     assert result.returncode == 0
     assert not [line for line in result.trace if "WRONG" in line]
     assert "wrong made more than 300 checks: yes" in result.trace
+    assert ("layer 2 (wrong): a registration in the init function of the tool failed: QMPI_Register_tool_storage "
+            "returned MPI_ERR_ARG, and 25 more") in result.messages
     upper, lower = stack.split(":")[0], stack.split(":")[2]
     at = result.calls.index("app comm_rank")
     assert result.calls[at + 1:at + 4] == [f"{upper} 1 MPI_Comm_rank",

@@ -4,6 +4,7 @@
  * MPI_Finalize. Options:
  *   ask=no       does not request offsets
  *   observe=no   has interceptors instead of an observer
+ *   errors=yes   makes wrong calls in `init`, and prints how many of them are errors
  *   off=RANK     switches the layer off on this rank after MPI_Init
  *   fail=RANK    makes `init` fail on this rank
  *   messages=N   each rank sends N messages that contain the time of sending, and prints how many
@@ -198,7 +199,8 @@ static void init(int tool_id)
     layer = tool_id;
     messages = atoi(option(tool_id, "messages"));
     off = atoi(option(tool_id, "off"));
-    note_errors(tool_id);
+    if (!strcmp(option(tool_id, "errors"), "yes"))
+        note_errors(tool_id);
     note_clock();
     if (!strcmp(option(tool_id, "ask"), "yes"))
         QMPIX_Clock_request_offsets(tool_id);
@@ -214,10 +216,13 @@ static void init(int tool_id)
 
 __attribute__((constructor)) static void register_tool(void)
 {
-    static const QMPIX_Tool_option options[] = {
-        {.name = "ask", .default_value = "yes"},    {.name = "observe", .default_value = "yes"},
-        {.name = "off", .default_value = "-1"},     {.name = "fail", .default_value = "-1"},
-        {.name = "messages", .default_value = "0"}, {.name = NULL}};
+    static const QMPIX_Tool_option options[] = {{.name = "ask", .default_value = "yes"},
+                                                {.name = "observe", .default_value = "yes"},
+                                                {.name = "off", .default_value = "-1"},
+                                                {.name = "fail", .default_value = "-1"},
+                                                {.name = "messages", .default_value = "0"},
+                                                {.name = "errors", .default_value = "no"},
+                                                {.name = NULL}};
     static const QMPIX_Tool_info info = {.size = sizeof info, .options = options};
     QMPI_Register_tool_name("times", init);
     QMPIX_Register_tool_info("times", &info);

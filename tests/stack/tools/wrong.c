@@ -6,7 +6,10 @@
  * MPI_THREAD_MULTIPLE. For does=lacks-variant and does=hoards, there are only notes.
  */
 #define _GNU_SOURCE
+#include <qmpi/clock.h>
+#include <qmpi/mpit.h>
 #include <qmpi/observer.h>
+#include <qmpi/service.h>
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -360,17 +363,35 @@ QMPIX_PCONTROL_READER static int my_Pcontrol(QMPI_Context c, const int level, ..
     return QMPIX_NEXT(c, Pcontrol)(QMPIX_NEXT_CONTEXT(c), level);
 }
 
+/* Makes each call by which a layer registers something, 15 in all, with a wrong argument. */
+static void register_badly(int tool_id)
+{
+    const QMPIX_Observer observer = {.size = 0};
+    QMPIX_Register_tool_observer(tool_id, &observer);
+    QMPI_Register_tool_function(tool_id, (enum QMPI_Functions_enum) - 1, NULL);
+    QMPI_Register_tool_storage(0, &own_id);
+    QMPIX_Tool_declare(tool_id, ~0u, NULL, NULL);
+    QMPIX_Tool_keep_function(tool_id, (enum QMPI_Functions_enum) - 1);
+    QMPIX_Register_finalizer(tool_id, NULL);
+    QMPIX_Register_stack_changed(tool_id, NULL);
+    QMPIX_Clock_request_offsets(0);
+    QMPIX_Service_offer(tool_id, "wrong", -1, &own_id);
+    QMPIX_Service_watch(tool_id, "wrong", 1, NULL, NULL);
+    QMPIX_Register_publisher(tool_id, NULL);
+    QMPIX_Pvar_create(tool_id, NULL, NULL);
+    QMPIX_Cvar_create(tool_id, NULL, NULL);
+    QMPIX_Category_create(tool_id, NULL, NULL);
+    QMPIX_Enum_create(tool_id, NULL, NULL);
+}
+
 static void init(int tool_id)
 {
     QMPIX_Tool_get_option(tool_id, "does", &does);
     own_id = tool_id;
     if (is("exits"))
         exit(7);
-    if (is("registers-badly")) {
-        const QMPIX_Observer observer = {.size = 0};
-        QMPIX_Register_tool_observer(tool_id, &observer);
-        QMPI_Register_tool_function(tool_id, (enum QMPI_Functions_enum) - 1, NULL);
-    }
+    if (is("registers-badly"))
+        register_badly(tool_id);
     QMPIX_REGISTER(tool_id, Comm_size, my_Comm_size);
     QMPIX_REGISTER(tool_id, Comm_rank, my_Comm_rank);
     QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
