@@ -15,15 +15,16 @@ static void *caller;
 static void report(void)
 {
     const QMPIX_Address *place;
+    char where[1000] = "";
     uint64_t nanoseconds = 0;
     QMPIX_Clock_to_nanoseconds(longest, &nanoseconds);
-    fprintf(stderr, "slowest: %s, %.3f ms, %lld bytes sent", function, 1e-6 * (double)nanoseconds,
-            (long long)sent);
     if (QMPIX_Address_describe(caller, &place) == MPI_SUCCESS && place->frame_count)
-        fprintf(stderr, ", called in %s (%s:%d)",
-                place->frames[0].function ? place->frames[0].function : "?",
-                place->frames[0].file ? place->frames[0].file : "?", place->frames[0].line);
-    fprintf(stderr, "\n");
+        snprintf(where, sizeof where, ", called in %s (%s:%d)",
+                 place->frames[0].function ? place->frames[0].function : "?",
+                 place->frames[0].file ? place->frames[0].file : "?", place->frames[0].line);
+    /* One call for the whole line: parts of lines would mix with those of other processes. */
+    fprintf(stderr, "slowest: %s, %.3f ms, %lld bytes sent%s\n", function,
+            1e-6 * (double)nanoseconds, (long long)sent, where);
 }
 
 static void after(const QMPIX_Call *call, QMPIX_Word *word)

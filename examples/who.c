@@ -4,8 +4,10 @@
  * of each layer, and the path of one function through the stack. Such a tool could also switch
  * layers off (QMPIX_Tool_set_enabled), or read what they publish through MPI_T.
  */
+#define _POSIX_C_SOURCE 200809L /* open_memstream */
 #include <qmpi/qmpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void describe(int tool_id, int this_id)
 {
@@ -22,18 +24,27 @@ static void describe(int tool_id, int this_id)
 }
 
 /* Prints the layers that a call of the function passes, from the application down to the MPI
- * library. */
+ * library. The whole line is written at once, because parts would mix with lines of other layers
+ * and processes. */
 static void draw_chain(int count, const char *function, enum QMPI_Functions_enum number)
 {
-    fprintf(stderr, "who: %s goes", function);
+    char *line = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&line, &length);
+    if (!stream)
+        return;
+    fprintf(stream, "who: %s goes", function);
     for (int tool_id = 1; tool_id <= count; tool_id++) {
         const char *name = "";
         int flag = 0;
         QMPIX_Tool_get_name(tool_id, &name);
         if (QMPIX_Tool_intercepts(tool_id, number, &flag) == MPI_SUCCESS && flag)
-            fprintf(stderr, " %s >", name);
+            fprintf(stream, " %s >", name);
     }
-    fprintf(stderr, " P%s\n", function);
+    fprintf(stream, " P%s\n", function);
+    if (fclose(stream) == 0)
+        fputs(line, stderr);
+    free(line);
 }
 
 static void tell(QMPI_Context c)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Tests that the tools of examples/ do what they demonstrate, alone and in stacks."""
+import fcntl
+import os
 import re
+import sys
 
 import pytest
 from support import BUILD, BUNDLED_TOOLS, HAS_SESSIONS, SOURCE, run_mpi
@@ -177,6 +180,29 @@ def test_squeeze_refuses_an_invalid_number():
         result = run(PROGRAMS / "programs" / "example_messages", f"squeeze,from={value}")
         assert result.returncode == 2
         assert "from= is not a valid number of bytes" in result.stderr
+
+
+# Runs a command with a pipe as its stderr of which each read gets what one write gave.
+WITH_PACKETS = """
+import fcntl, os, sys
+writer = os.open(sys.argv[1], os.O_WRONLY)
+fcntl.fcntl(writer, fcntl.F_SETFL, os.O_DIRECT)
+os.dup2(writer, 2)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def test_each_example_writes_whole_lines():
+    """Parts of lines would mix with those of other processes."""
+    tools = ":".join(sorted(path.stem for path in EXAMPLES.glob("*.so")))
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 1 << 20)  # room for 256 writes
+    with os.fdopen(reader, "rb", 0) as stream:
+        run(EXAMPLES / "heat", tools, ranks=1,
+            wrapper=[sys.executable, "-c", WITH_PACKETS, f"/proc/{os.getpid()}/fd/{writer}"])
+        os.close(writer)
+        parts = list(iter(lambda: stream.read(8192), b""))
+    assert parts and [part for part in parts if not part.endswith(b"\n")] == []
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
