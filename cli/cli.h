@@ -38,6 +38,10 @@ bool cli_finish_output(void);
  * it. */
 char *cli_escape(const char *text, const char *special);
 
+/* Returns a word of a command that a user may copy to a shell: the text itself or, if a shell would
+ * read it in another way, the text in quotes. The caller frees it. */
+char *cli_quote(const char *text);
+
 /* Returns a copy of the next non-empty part of a list, and moves `*list` past it. The parts are
  * separated by one of the characters `separators`. Returns NULL at the end of the list, or if
  * `*list` is NULL. The caller frees the part. */

@@ -35,26 +35,33 @@ static void print_manifest_options(const struct manifest_options *options, const
     }
 }
 
+/* Prints the name by which a stack lists the tool. If its manifest has another name for the tool,
+ * this is a part of the description. */
 static void print_described(const char *path, const struct manifest *manifest)
 {
-    const size_t width = strlen(manifest->name), room = sizeof indent - 1;
-    cli_print("%s%s%s\n%s%s\n", manifest->name, width < room ? indent + width : " ",
-              manifest->description, indent, path);
+    char *name = manifest_tool_name(path);
+    const size_t width = strlen(name), room = sizeof indent - 1;
+    const bool has_other = strcmp(name, manifest->name) != 0;
+    cli_print("%s%s%s%s%s\n%s%s\n", name, width < room ? indent + width : " ",
+              has_other ? manifest->name : "", has_other ? ": " : "", manifest->description, indent,
+              path);
+    free(name);
     print_manifest_options(&manifest->options, "");
     print_manifest_options(&manifest->environment, "env.");
 }
 
 static void print_undescribed(const char *path, enum qmpi_library_kind kind, const char *problem)
 {
-    char *name = manifest_tool_name(path);
+    char *entry = cli_escape(path, ":,=\\"), *word = cli_quote(entry);
     if (problem)
         cli_print("%s\n  invalid manifest: %.*s\n", path, (int)strcspn(problem, "\n"), problem);
     else if (kind == QMPI_KIND_PMPI)
         cli_print("%s\n  a PMPI tool\n", path);
     else
         cli_print("%s\n  a QMPI tool without a manifest; `qmpi check -t %s` shows its options\n",
-                  path, name);
-    free(name);
+                  path, word);
+    free(word);
+    free(entry);
 }
 
 static void print_library(const char *path)
@@ -102,10 +109,12 @@ static error_t parse_list_argument(int key, char *argument, struct argp_state *s
 {
     if (key != ARGP_KEY_ARG)
         return ARGP_ERR_UNKNOWN;
+    char *word = cli_quote(argument);
     cli_misuse(state,
                "unexpected argument '%s': this command lists all tools; use `qmpi check -t %s` "
                "for one",
-               argument, argument);
+               argument, word);
+    free(word);
     return 0;
 }
 

@@ -136,6 +136,20 @@ char *cli_escape(const char *text, const char *special)
     return escaped;
 }
 
+char *cli_quote(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=:,./%@";
+    char *quoted = qmpi_allocate(4 * strlen(text) + 3, 1), *to = quoted;
+    if (*text && !text[strspn(text, plain)])
+        return strcpy(quoted, text);
+    *to++ = '\'';
+    for (; *text; text++)
+        to = *text == '\'' ? stpcpy(to, "'\\''") : (*to = *text, to + 1);
+    *to = '\'';
+    return quoted;
+}
+
 char *cli_next_part(const char **list, const char *separators)
 {
     const char *part = *list ? *list + strspn(*list, separators) : "";

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tests the command qmpi: its help, `run`, `list`, `check` and `functions`. Other files test the other subcommands."""
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -175,6 +177,19 @@ def test_output_that_cannot_be_written_is_an_error(output, reason, tmp_path):
                     "check -t empty --function MPI_Send", f"new {tmp_path}/mine"):
         result = run_command(["sh", "-c", f"exec {QMPI} {command} {output}"], clean_environment())
         assert (result.returncode, result.all_messages) == (2, message), command
+
+
+def test_list_shows_how_tools_are_selected(tmp_path):
+    """The name is that of the file also if the manifest has another one, and the command can be copied to a shell."""
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    shutil.copy(BUNDLED_TOOLS / "empty.so", folder / "mine.so")
+    (folder / "mine.json").write_text('{"schema": "qmpi-manifest/1", "name": "other", "description": "does nothing"}')
+    shutil.copy(TOOLS / "alpha.so", folder / "bare,tool.so")
+    output = qmpi("list", env={"QMPI_TOOL_PATH": folder}).stdout
+    assert f"mine         other: does nothing\n             {folder}/mine.so\n" in output
+    [command] = re.findall("without a manifest; `qmpi (check -t .*)` shows its options", output)
+    assert "layer 1: alpha" in qmpi(*shlex.split(command)).stdout
 
 
 def test_list_takes_no_name_and_recommends_check():

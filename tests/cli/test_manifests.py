@@ -323,7 +323,9 @@ def test_tools_whose_libraries_have_one_name_are_told_apart_by_their_symbols(tmp
             expected = None if name == "mpitrace" and library == "libmpitracef.so" else name
             if expected:
                 description = json.loads((SOURCE / f"manifests/{name}.json").read_text())["description"]
-                assert re.search(rf"(?m)^{name} +{re.escape(description)}\n +{folder}/{library}$", listed)
+                stem = library.removeprefix("lib").removesuffix(".so")
+                other = "" if name == stem else f"{name}: "
+                assert re.search(rf"(?m)^{stem} +{other}{re.escape(description)}\n +{folder}/{library}$", listed)
             else:
                 assert f"{folder}/{library}\n  a PMPI tool\n" in listed
 
@@ -340,8 +342,8 @@ def test_a_manifest_of_the_site_may_name_its_libraries(tmp_path, library):
                           ("wrong", {"libraries": ["*"], "place": "top"})):
         (here.site / f"manifests/{name}.json").write_text(json.dumps({**HEAD, "description": f"is {name}", **members}))
     listed = here.qmpi("list", "--tool-path", tmp_path / "tools").stdout
-    assert re.findall(r"(?m)^(\w+) +is (\w+)\n +/.*/lib(\w+)\.so$", listed) == [
-        ("a", "a", "first"), ("second", "second", "second"), ("c", "c", "third")]
+    assert re.findall(r"(?m)^(\w+) +(.*)\n +/.*/lib(\w+)\.so$", listed) == [
+        ("first", "a: is a", "first"), ("second", "is second", "second"), ("third", "c: is c", "third")]
 
 
 # ---- Invalid manifests ---------------------------------------------------------------------------

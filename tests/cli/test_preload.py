@@ -409,7 +409,7 @@ def test_list_runs_no_code_of_a_tool(tmp_path):
         '"announced", init);', '"announced", init);\n    for (;;)\n        pause();'))
     result = qmpi("list", "--tool-path", tmp_path)
     assert result.returncode == 0 and "count " in result.stdout
-    assert f"{tmp_path}/libbad.so\n  a QMPI tool without a manifest; `qmpi check -t bad` " in result.stdout
+    assert f"{tmp_path}/libbad.so\n  a QMPI tool without a manifest; `qmpi check -t {tmp_path}/libbad.so` " in result.stdout
 
 
 @pytest.mark.parametrize("command", ["check", "doctor"])
