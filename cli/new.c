@@ -295,17 +295,25 @@ static void print_next(const struct new_tool *tool, const char *source)
 {
     char *folder = find_pkg_config();
     char *real = folder ? realpath(folder, NULL) : NULL;
+    char *option = real ? qmpi_format("--pkg-config-path=%s", real) : NULL;
+    char *quoted_option = option ? cli_quote(option) : NULL;
+    char *quoted_folder = cli_quote(tool->folder);
     char *command = name_command(), *launcher = name_launcher();
-    printf("created %s; the source of the tool is %s\n"
-           "\n"
-           "  cd %s\n"
-           "  meson setup build%s%s\n"
-           "  meson test -C build\n"
-           "  %s -n 2 %s run --tool-path build -t %s -- build/smoke\n",
-           tool->folder, source, tool->folder, real ? " --pkg-config-path=" : "", real ? real : "",
-           launcher, command, tool->name);
+    char *quoted_command = cli_quote(command);
+    cli_print("created %s; the source of the tool is %s\n"
+              "\n"
+              "  cd %s%s\n"
+              "  meson setup build%s%s\n"
+              "  meson test -C build\n"
+              "  %s -n 2 %s run --tool-path build -t %s -- build/smoke\n",
+              tool->folder, source, *tool->folder == '-' ? "-- " : "", quoted_folder,
+              option ? " " : "", option ? quoted_option : "", launcher, quoted_command, tool->name);
+    free(quoted_command);
     free(launcher);
     free(command);
+    free(quoted_folder);
+    free(quoted_option);
+    free(option);
     free(real);
     free(folder);
 }

@@ -3,6 +3,7 @@
 installation, and it refuses bad names and folders."""
 import json
 import os
+import shlex
 import shutil
 import subprocess
 
@@ -75,9 +76,9 @@ def test_a_project_builds_and_passes_its_test_outside_our_tree(kind, prefix, tmp
         compiler("c++")
     command = [prefix / "bin" / PACKAGE, "new", *KINDS[kind], "mine"]
     written = run_command(command, clean_environment(), cwd=tmp_path)
-    setup = next(line for line in written.stdout.splitlines() if "meson setup" in line)
+    setup = shlex.split(next(line for line in written.stdout.splitlines() if "meson setup" in line))
     assert f"--pkg-config-path={next(prefix.rglob('pkgconfig/' + PACKAGE + '.pc')).parent}" in setup
-    meson(tmp_path / "mine", *setup.split()[1:], "-Dwerror=true")
+    meson(tmp_path / "mine", *setup[1:], "-Dwerror=true")
     meson(tmp_path / "mine", "test", "-C", "build")
     run = written.stdout.splitlines()[-1]
     result = run_command(["sh", "-c", run], {**clean_environment(), "PATH": os.environ["PATH"]},
@@ -143,7 +144,7 @@ def test_a_project_can_be_built_against_the_build_folder_of_qmpi(tmp_path):
     written = qmpi("new", "--observer", "mine", cwd=tmp_path)
     setup = next(line for line in written.stdout.splitlines() if "meson setup" in line)
     assert str(BUILD) in setup
-    meson(tmp_path / "mine", *setup.split()[1:])
+    meson(tmp_path / "mine", *shlex.split(setup)[1:])
     meson(tmp_path / "mine", "test", "-C", "build")
 
 
@@ -184,6 +185,15 @@ def test_a_path_names_the_folder_and_its_last_part_the_tool(tmp_path):
     assert (tmp_path / "tools/my-own_2/my-own_2.c").exists()
     assert qmpi("new", tmp_path / "whole", cwd="/").returncode == 0
     assert (tmp_path / "whole/whole.c").exists()
+
+
+@pytest.mark.parametrize("folder", ["it's a folder", "-e"])
+def test_the_commands_that_are_printed_can_be_copied_to_a_shell(folder, tmp_path):
+    (tmp_path / folder).mkdir()
+    written = qmpi("new", "--", f"{folder}/mine", cwd=tmp_path).stdout
+    enter = next(line for line in written.splitlines() if line.startswith("  cd "))
+    result = run_command(["sh", "-c", f"{enter} && ls"], clean_environment(), cwd=tmp_path)
+    assert "mine.c" in result.stdout.split()
 
 
 def test_an_empty_folder_is_filled(tmp_path):
