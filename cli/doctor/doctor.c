@@ -288,11 +288,12 @@ static void look_at_line(const char *path, const struct qmpi_config_problem *wro
     free(shown);
 }
 
-static const char *const scopes[] = {
-    [QMPI_SCOPE_USER] = "of the user",
-    [QMPI_SCOPE_LISTED] = "of QMPI_CONFIG",
-    [QMPI_SCOPE_SITE] = "of the site",
-};
+static const char *name_owner(const struct qmpi_config_file *file)
+{
+    return file->scope == QMPI_SCOPE_USER   ? "the user"
+           : file->scope == QMPI_SCOPE_SITE ? "the site"
+                                            : qmpi_settings_origin(file);
+}
 
 /* Tools of named stacks are not counted, because they are layers only if the name of the stack is
  * used. */
@@ -306,7 +307,7 @@ static void report_contents(const struct qmpi_config_file *file)
     char *names = stacks == 1 ? qmpi_copy(", 1 named stack")
                   : stacks    ? qmpi_format(", %d named stacks", stacks)
                               : qmpi_copy("");
-    doctor_ok("configuration file %s: %s, %d tool%s%s", scopes[file->scope], file->path, tools,
+    doctor_ok("configuration file of %s: %s, %d tool%s%s", name_owner(file), file->path, tools,
               tools == 1 ? "" : "s", names);
     free(names);
 }

@@ -167,7 +167,7 @@ def test_a_configuration_file_is_examined(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("on-error = skip\ncolour = red\ncount\nnonesuch\n")
     findings = doctor("-c", path)
-    findings.one("ok", f"configuration file of QMPI_CONFIG: {path}")
+    findings.one("ok", f"configuration file of -c: {path}")
     findings.one("note", "the file sets on-error = skip")
     findings.one("wrong", f"{path}, line 2 'colour = red'")
     findings.one("wrong", f"{path}, line 4 'nonesuch': no such tool")
@@ -175,6 +175,7 @@ def test_a_configuration_file_is_examined(tmp_path):
     findings.one("ok", "layer 1: count")
     idle = doctor(env={"QMPI_CONFIG": path, "QMPI_ON_ERROR": "stop"})
     idle.one("note", "the file sets on-error = skip (ignored")
+    idle.one("ok", f"configuration file of QMPI_CONFIG: {path}")
 
 
 def test_a_wrong_setting_is_reported_with_its_file_and_line(tmp_path):
@@ -183,12 +184,12 @@ def test_a_wrong_setting_is_reported_with_its_file_and_line(tmp_path):
     findings = doctor("-c", path)
     text = findings.one("wrong", f"the directory {tmp_path}/none does not exist or cannot be read")
     assert text.startswith(f"{path}, line 2 'tool-path': ") and len(findings.of("wrong")) == 1
-    assert findings.one("ok", "configuration file of QMPI_CONFIG").endswith(f"{path}, 2 tools, 2 named stacks")
+    assert findings.one("ok", "configuration file of -c").endswith(f"{path}, 2 tools, 2 named stacks")
     path.write_text("debug = load,nonsense\ntool-path = /none\n[stack one]\ncount\n")
     findings = doctor("-c", path, env={"QMPI_TOOL_PATH": TOOLS})
     text = findings.one("wrong", f"{path}, line 1 'debug = load,nonsense'")
     assert "unknown topic 'nonsense'\nhint: use parse, " in text and len(findings.of("wrong")) == 1
-    assert findings.one("ok", "configuration file of QMPI_CONFIG").endswith(f"{path}, 0 tools, 1 named stack")
+    assert findings.one("ok", "configuration file of -c").endswith(f"{path}, 0 tools, 1 named stack")
 
 
 def test_settings_of_the_user_do_not_replace_on_error_and_tool_path_of_the_site(tmp_path):
