@@ -35,17 +35,27 @@ static void mark_difference(void *data, int number, const char *name, bool provi
         printf("   -  %-40s bypass\n", name);
 }
 
-/* Returns the MPI library that the program would use, or the file itself if it is an MPI library,
- * or NULL if there is none. The caller frees the path. */
+/* Returns the MPI library that the program would use, or the file itself if it is an MPI library.
+ * Returns NULL, after a message, if there is none. The caller frees the path. */
 static char *find_mpi_library(const char *name)
 {
-    char *path = program_find(name), *library = NULL;
+    static const char hint[] = "give the path of an MPI program, or of the library";
+    char *path = program_find(name), *library = NULL, *shown = qmpi_message_shorten(name);
     struct program_object object = program_object_read(path ? path : name, false);
     if (!object.problem && object.mpi_library)
         library = qmpi_copy(path ? path : name);
     else if (path)
         library = program_find_mpi(path);
     free(object.problem);
+    object = program_object_read(path ? path : name, true);
+    if (!library && object.problem)
+        qmpi_printf("cannot read '%-s': %s\nhint: %s", shown, object.problem, hint);
+    else if (!library)
+        qmpi_printf(
+            "'%-s' is neither an MPI library nor a program that uses a shared one\nhint: %s", shown,
+            hint);
+    free(object.problem);
+    free(shown);
     free(path);
     return library;
 }
@@ -60,12 +70,8 @@ int cli_functions(int argc, char **argv)
     for (int number = 0; number < qmpi_name_count; number++)
         states[number] = qmpi_names[number].exists ? "yes" : "no";
     char *library = name ? find_mpi_library(name) : NULL;
-    if (name && !library) {
-        qmpi_printf("%s is neither an MPI library nor a program that uses a shared one\n"
-                    "hint: give the path of an MPI program, or of the library",
-                    name);
+    if (name && !library)
         return 2;
-    }
     const char *reason =
         library ? program_compare_functions(library, mark_difference, states) : NULL;
     if (reason) {

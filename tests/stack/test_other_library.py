@@ -119,10 +119,13 @@ def test_qmpi_functions_prints_the_same_with_and_without_the_path_of_the_library
 
 
 def test_qmpi_functions_refuses_a_file_without_mpi(folder):
-    for file in (folder / "program.c", shutil.which("sh"), "no-such-program"):
+    for file, reason in ((folder / "program.c", "cannot read '{}': not an ELF file"),
+                         (shutil.which("sh"), "'{}' is neither an MPI library nor a program that uses a shared one"),
+                         ("no-such-program", "cannot read '{}': No such file or directory"),
+                         (folder, "cannot read '{}': a directory")):
         result = run_command([QMPI, "functions", file], clean_environment())
         assert (result.returncode, result.stdout) == (2, "")
-        assert "is neither an MPI library nor a program that uses a shared one" in result.stderr
+        assert result.messages == [reason.format(file), "hint: give the path of an MPI program, or of the library"]
 
 
 def needed_by(library):
