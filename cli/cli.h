@@ -57,6 +57,9 @@ void cli_set_variable(const char *name, const char *value);
  * cannot be read. */
 extern const struct argp cli_tool_path_argp, cli_stack_argp;
 
+/* Returns how messages name the origin of the directories of QMPI_TOOL_PATH. */
+const char *cli_tool_path_origin(void);
+
 /* Adds the argument of an option -t to QMPI_TOOLS. The arguments of several -t form one list. */
 void cli_stack_add(const char *stack);
 

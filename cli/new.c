@@ -120,7 +120,7 @@ static void check_name(struct new_tool *tool)
     tool->name = strrchr(folder, '/') ? strrchr(folder, '/') + 1 : folder;
     if (!is_plain(tool->name))
         refuse_tool(
-            tool->name, "not a valid tool name",
+            *tool->name ? tool->name : folder, "not a valid tool name",
             "start with a letter, followed by letters, digits, - and _; use at most 64 characters");
     if (is_reserved(tool->name))
         refuse_tool(tool->name, "this name is reserved by the build system", "choose another name");
@@ -150,12 +150,13 @@ static bool is_empty(const char *folder)
 
 static void make_folder(const char *folder)
 {
-    if (mkdir(folder, 0777) == 0 || (errno == EEXIST && is_empty(folder)))
+    const int error = mkdir(folder, 0777) == 0 ? 0 : errno;
+    if (!error || (error == EEXIST && is_empty(folder)))
         return;
-    if (errno == EEXIST || errno == ENOTDIR)
+    if (error == EEXIST)
         refuse_tool(folder, "it already exists and is not an empty directory",
                     "choose another name, or remove it");
-    refuse_tool(folder, strerror(errno),
+    refuse_tool(folder, strerror(error),
                 "give a name in an existing directory that you can write to");
 }
 

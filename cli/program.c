@@ -24,15 +24,21 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+bool program_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 char *program_find(const char *name)
 {
     if (strchr(name, '/'))
         return qmpi_copy(name);
     const char *list = getenv("PATH");
-    while (list && *list) {
+    while (*name && list && *list) {
         const size_t length = strcspn(list, ":");
         char *path = qmpi_format("%.*s%s%s", (int)length, list, length ? "/" : "./", name);
-        if (access(path, X_OK) == 0)
+        if (access(path, X_OK) == 0 && !program_is_directory(path))
             return path;
         free(path);
         list += length + (list[length] == ':');

@@ -14,6 +14,8 @@
  * The caller frees it. */
 char *program_find(const char *name);
 
+bool program_is_directory(const char *path);
+
 /* The same for an argument of a launcher. Returns NULL unless it is a file that can be executed. */
 char *program_find_argument(const char *argument);
 

@@ -78,9 +78,8 @@ static error_t parse_run_option(int key, char *argument, struct argp_state *stat
 
 static void report_missing_stack(const char *program)
 {
-    char *path = program_find(program);
-    if (path && access(path, X_OK) == 0 && !cli_stack_is_given() && !getenv("LD_PRELOAD") &&
-        qmpi_launcher_reports())
+    char *path = program_find_argument(program);
+    if (path && !cli_stack_is_given() && !getenv("LD_PRELOAD") && qmpi_launcher_reports())
         qmpi_print("no tools are given: the program runs without a stack of tools\n"
                    "  hint: give a stack with -t; `qmpi list` lists installed tools");
     free(path);
@@ -173,20 +172,28 @@ static void warn_of_exports(char *const *command)
 
 static int refuse_program(const char *name, int reason)
 {
-    char *here = qmpi_format("./%s", name);
-    char *write_here = qmpi_format("write %s", here);
+    char *path = program_find(name), *here = qmpi_format("./%s", name);
+    char *executable = *name && !path ? program_find_argument(here) : NULL;
+    char *word = cli_quote(here), *write_here = qmpi_format("write %s", word);
+    const bool is_directory = path && program_is_directory(path);
     const char *hint = "give a program that this machine can run";
-    if (reason == EACCES)
+    if (is_directory)
+        hint = "give the path of a program";
+    else if (executable)
+        hint = write_here;
+    else if (!path || (access(path, F_OK) != 0 && errno != EACCES))
+        hint = "correct the name, or give its path; a stack of tools is given with -t";
+    else if (reason == EACCES)
         hint = "give a program that you are allowed to execute";
     else if (reason == ENOEXEC)
         hint = "give a program that is built for the processor of this machine";
-    else if (reason == ENOENT && !strchr(name, '/') && access(here, X_OK) == 0)
-        hint = write_here;
-    else if (reason == ENOENT && access(name, F_OK) != 0)
-        hint = "correct the name, or give its path; a stack of tools is given with -t";
-    qmpi_printf("cannot run '%s': %s\n  hint: %s", name, strerror(reason), hint);
+    qmpi_printf("cannot run '%s': %s\n  hint: %s", name, strerror(is_directory ? EISDIR : reason),
+                hint);
     free(write_here);
+    free(word);
+    free(executable);
     free(here);
+    free(path);
     return reason == ENOENT ? 127 : 126;
 }
 

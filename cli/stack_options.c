@@ -49,6 +49,11 @@ void cli_stack_add(const char *stack)
 
 static bool tool_path_is_given;
 
+const char *cli_tool_path_origin(void)
+{
+    return tool_path_is_given ? "--tool-path" : "QMPI_TOOL_PATH";
+}
+
 static void use_tool_path(const char *directories)
 {
     append_to_variable("QMPI_TOOL_PATH", directories, !tool_path_is_given);
@@ -142,9 +147,9 @@ static void use_config(const char *file)
      * the link. */
     char *folder = *file == '/' ? NULL : getcwd(NULL, 0);
     char *path = folder ? qmpi_format("%s/%s", folder, file) : qmpi_copy(file);
-    if (access(path, R_OK) != 0) {
+    if (access(*file ? path : file, R_OK) != 0) {
         char *shown = qmpi_message_shorten(file);
-        qmpi_printf("-c %s: %s\nhint: name a configuration file that you can read", shown,
+        qmpi_printf("-c %-s: %s\nhint: name a configuration file that you can read", shown,
                     strerror(errno));
         exit(2);
     }

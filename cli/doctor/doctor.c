@@ -233,7 +233,7 @@ static void look_at_unknown(const char *entry)
 static void look_at_folders(const char *where, const char *list)
 {
     for (char *folder; (folder = cli_next_part(&list, ":"));) {
-        if (access(folder, R_OK | X_OK) != 0)
+        if (access(folder, R_OK | X_OK) != 0 || !program_is_directory(folder))
             doctor_wrong("%s: the directory %s does not exist or cannot be read\n"
                          "hint: correct or remove it",
                          where, folder);
@@ -410,7 +410,7 @@ static void look_at_preload(void)
 static void look_at_environment(void)
 {
     look_at_variables();
-    look_at_folders("QMPI_TOOL_PATH", qmpi_getenv("QMPI_TOOL_PATH"));
+    look_at_folders(cli_tool_path_origin(), qmpi_getenv("QMPI_TOOL_PATH"));
     look_at_settings();
     look_at_config();
     look_at_preload();

@@ -67,6 +67,13 @@ static void look_at_functions(const char *library)
 
 /* ---- The file -------------------------------------------------------------------------------- */
 
+static void refuse_mode(const char *name, const char *path)
+{
+    char *word = cli_quote(path);
+    doctor_wrong("%s is not executable\nhint: chmod +x %s", name, word);
+    free(word);
+}
+
 static bool may_be_run(const char *name, const char *path)
 {
     struct stat status;
@@ -76,11 +83,30 @@ static bool may_be_run(const char *name, const char *path)
         doctor_wrong("%s is a directory\n"
                      "hint: give the path of the program",
                      name);
+    else if (!S_ISREG(status.st_mode))
+        doctor_wrong("%s is not a regular file\n"
+                     "hint: give the path of the program",
+                     name);
     else if (access(path, X_OK) != 0 || !(status.st_mode & 0111))
-        doctor_wrong("%s is not executable\nhint: chmod +x %s", name, path);
+        refuse_mode(name, path);
     else
         return true;
     return false;
+}
+
+/* Reports a script, of which `command` is the first line without `#!`. */
+static void report_interpreter(const char *path, const char *command)
+{
+    char *interpreter = qmpi_copy_part(command, strcspn(command, " \t"));
+    if (access(interpreter, X_OK) != 0)
+        doctor_wrong("%s is a script, run by '%s': %s\n"
+                     "hint: correct its first line, or install this program",
+                     path, interpreter, strerror(errno));
+    else
+        doctor_note("%s is a script, run by %s: the programs that it starts inherit the stack\n"
+                    "hint: to examine one of these programs, run `qmpi doctor -- PROGRAM`",
+                    path, command);
+    free(interpreter);
 }
 
 /* Reports a file that is a script, cannot be read, or is no program at all. Returns whether it is
@@ -105,9 +131,7 @@ static bool report_script(const char *path)
         return true;
     }
     start[strcspn(start, "\n")] = '\0';
-    doctor_note("%s is a script, run by %s: the programs that it starts inherit the stack\n"
-                "hint: to examine one of these programs, run `qmpi doctor -- PROGRAM`",
-                path, start + 2 + strspn(start + 2, " "));
+    report_interpreter(path, start + 2 + strspn(start + 2, " \t"));
     return true;
 }
 

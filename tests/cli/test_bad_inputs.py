@@ -318,6 +318,7 @@ BAD_OPTIONS = [
     (["check", "--run", "--function=MPI_Send", "-t", "empty", "--", "true"], "--function has no effect with --run"),
     (["check", "--run", "--timeout=1ns", "-t", "empty", "--", "true"], "--timeout has no effect with --run"),
     (["check", "--function"], "--function"), (["doctor", "--nonesuch"], "--nonesuch"), (["doctor", "-c", "x"], "-c x"),
+    (["doctor", "-c", ""], "-c : No such file"),
     (["new"], "missing name"), (["new", "a", "b"], "'b'"), (["new", "a b"], "'a b'"), (["new", "--c++", "a"], "--c++"),
 ]
 

@@ -90,6 +90,7 @@ def test_run_says_why_a_program_cannot_be_run(tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("")
     assert qmpi("run", "--", plain).returncode == 126
+    assert len(qmpi("run", "--", tmp_path).messages) == 2  # nothing about a missing stack
 
 
 def test_a_program_for_another_processor_is_not_given_to_a_shell(tmp_path):
@@ -115,9 +116,13 @@ def test_a_script_without_a_shebang_is_given_to_a_shell(tmp_path):
 @pytest.mark.parametrize("name, hint", [
     ("count", "hint: correct the name, or give its path; a stack of tools is given with -t"),
     ("here", "hint: write ./here"), ("./plain", "hint: give a program that you are allowed to execute"),
-    ("./odd", "hint: give a program that this machine can run")])
+    ("./odd", "hint: give a program that this machine can run"), ("two words", "hint: write './two words'"),
+    ("./folder", "'./folder': Is a directory\nqmpi:   hint: give the path of a program"),
+    *((name, "No such file or directory\nqmpi:   hint: correct the name, or give its path; ")
+      for name in ("", "plain", "folder"))])
 def test_run_gives_a_hint_if_a_program_cannot_be_run(name, hint, tmp_path):
-    for file, text, mode in (("here", "", 0o755), ("plain", "", 0o644), ("odd", "#!/no/such/shell", 0o755)):
+    (tmp_path / "folder").mkdir()
+    for file, text, mode in (("here", "", 0o755), ("two words", "", 0o755), ("plain", "", 0o644), ("odd", "#!/no/such/shell", 0o755)):
         (tmp_path / file).write_text(text)
         (tmp_path / file).chmod(mode)
     assert hint in qmpi("run", "-t", "empty", "--", name, cwd=tmp_path).stderr

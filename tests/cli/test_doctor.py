@@ -161,6 +161,9 @@ def test_an_invalid_value_is_wrong(name, value):
 def test_a_missing_folder_in_the_tool_path_is_wrong(tmp_path):
     text = doctor(env={"QMPI_TOOL_PATH": f"{TOOLS}:{tmp_path}/none"}).one("wrong", "QMPI_TOOL_PATH")
     assert f"{tmp_path}/none" in text
+    file = shutil.copy(TOOLS / "alpha.so", tmp_path)
+    text = doctor("--tool-path", file).one("wrong", f"the directory {file} does not exist or cannot be read")
+    assert text.startswith("--tool-path: ")
 
 
 def test_a_configuration_file_is_examined(tmp_path):
@@ -377,16 +380,18 @@ def about_program(path, *arguments, **more):
 def test_a_missing_program_is_wrong(tmp_path):
     about_program("no-such-program-anywhere").one("wrong", "in PATH")
     about_program(tmp_path / "none").one("wrong", "No such file")
+    about_program("").one("wrong", "program '' not found in PATH")
 
 
-def test_a_folder_is_no_program(tmp_path):
+def test_a_folder_and_a_device_are_no_programs(tmp_path):
     about_program(tmp_path).one("wrong", "is a directory")
+    about_program("/dev/null").one("wrong", "/dev/null is not a regular file")
 
 
 def test_a_program_that_is_not_executable_is_wrong(tmp_path):
-    path = shutil.copy(PROGRAMS / "calls", tmp_path / "app")
+    path = shutil.copy(PROGRAMS / "calls", tmp_path / "my app")
     path.chmod(0o644)
-    assert "hint: chmod +x" in about_program(path).one("wrong", "is not executable")
+    assert f"hint: chmod +x '{path}'" in about_program(path).one("wrong", "is not executable")
 
 
 def test_a_program_that_is_cut_is_wrong(tmp_path):
@@ -418,6 +423,8 @@ def test_a_script_is_noted_with_its_interpreter(tmp_path):
     path.chmod(0o755)
     findings = about_program(path)
     assert "run by /bin/sh -e: " in findings.one("note", "is a script")
+    path.write_text("#!/none/sh -e\n")
+    about_program(path).one("wrong", "is a script, run by '/none/sh': No such file or directory")
     assert findings.of("wrong") == []
 
 

@@ -228,6 +228,17 @@ def test_existing_files_are_left_alone(tmp_path):
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes"]
 
 
+def test_a_place_where_no_directory_can_be_made_is_not_said_to_exist(tmp_path):
+    (tmp_path / "file").write_text("keep")
+    result = qmpi("new", "file/mine", cwd=tmp_path)
+    assert result.messages == ["qmpi new 'file/mine': Not a directory",
+                               "hint: give a name in an existing directory that you can write to"]
+    (tmp_path / "mine").symlink_to("none")
+    assert qmpi("new", "mine", cwd=tmp_path).messages[0] == (
+        "qmpi new 'mine': it already exists and is not an empty directory")
+    assert qmpi("new", "/").messages[0] == "qmpi new '/': not a valid tool name"
+
+
 def test_anything_but_one_name_is_an_error_of_use(tmp_path):
     for arguments in ([], ["one", "two"], ["--nonsense", "one"]):
         result = qmpi("new", *arguments, cwd=tmp_path)
