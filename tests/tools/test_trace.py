@@ -454,6 +454,17 @@ def test_a_call_in_an_error_handler_is_recorded(init, tmp_path):
         assert process.traits["end"] == "1"
 
 
+def test_a_call_in_a_signal_handler_within_a_call_is_recorded(tmp_path):
+    """With MPI_THREAD_MULTIPLE, MPICH holds a lock within the outer call, so trace must not query MPI about its objects
+    there."""
+    process = trace(tmp_path, MANY, "within_calls", archive=False)[0]
+    calls = tell(process, process.events[0])
+    assert [call for call in calls if call.startswith(("Ssend", "Barrier"))] == [
+        *["Ssend[send WORLD peer=1 tag=0 bytes=4; Initialized]"] * 2,
+        "Ssend[send WORLD peer=1 tag=0 bytes=8; Initialized]",
+        "Barrier[collective_begin WORLD; Initialized; collective_end WORLD]"]
+
+
 @pytest.mark.skipif(not HAS_SESSIONS, reason="this MPI has no sessions")
 def test_programs_with_sessions_are_recorded(tmp_path):
     for ranks in (1, 2):

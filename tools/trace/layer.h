@@ -168,9 +168,11 @@ struct layer {
     const QMPIX_Word *finalize_word;
     /* By number of the function: the single record by which a usual call is recorded (enum
      * single_record of record/observe.c). */
-    atomic_uchar single_records[MPI_LAST_FUNC];
-    atomic_bool opens_calls; /* calls with events at their beginning are opened before they are
-                                carried out: see open_calls_early in record/observe.c */
+    unsigned char single_records[MPI_LAST_FUNC];
+    /* By number of the function: whether such a call also begins in few steps. */
+    atomic_bool begins_shortly[MPI_LAST_FUNC];
+    atomic_bool asks_early; /* MPI is queried about the arguments of a call only before the call is
+                               carried out and after it: see ask_early in record/observe.c */
     struct layer_switches switches;
     atomic_uint omits;                  /* TRACE_OMITS_… */
     bool has_failed_early;              /* start_early has failed */

@@ -12,12 +12,15 @@
  * - receive: rank 0 makes a receive that lasts until `go` exists, or for ever with a single rank.
  * - within: makes a call within another call; both last until the file `go` exists.
  * - abort: when the file `go` exists, rank 0 aborts while all other ranks are in a call.
+ * - within_calls: signals arrive while rank 0 sends messages to rank 1 and takes part in a barrier;
+ *   their handler makes a call.
  * - hang: another thread makes its only call, which never returns.
  * - sessions: uses a session instead of MPI_Init. This must be the only step.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -86,6 +89,66 @@ static void interrupt(long count)
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     setitimer(ITIMER_REAL, &never, NULL);
     printf("signals %d\n", (int)signals);
+}
+
+/* Makes a call, and creates the file `place`, upon the tenth signal after `place` was set: the
+ * process is by then within the call that waits for the file. */
+static const char *volatile place;
+static volatile sig_atomic_t hits;
+static void answer(int number)
+{
+    int flag;
+    (void)number;
+    if (!place || ++hits < 10)
+        return;
+    MPI_Initialized(&flag);
+    close(open(place, O_CREAT | O_WRONLY, 0666));
+    place = NULL;
+}
+
+/* Rank 0 expects a signal; all other ranks wait until it has come. */
+static void expect_signal(int rank, const char *file)
+{
+    const struct timespec pause = {0, 1000000};
+    if (rank == 0) {
+        hits = 0;
+        place = file;
+    }
+    while (rank && access(file, F_OK))
+        nanosleep(&pause, NULL);
+}
+
+static void send_interrupted(int rank, MPI_Datatype type, const char *file)
+{
+    int data[2] = {0, 0};
+    expect_signal(rank, file);
+    if (rank == 0)
+        MPI_Ssend(data, 1, type, 1, 0, MPI_COMM_WORLD);
+    else if (rank == 1)
+        MPI_Recv(data, 1, type, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void interrupt_within_calls(void)
+{
+    const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    struct sigaction action;
+    MPI_Datatype pair;
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    memset(&action, 0, sizeof action);
+    action.sa_handler = answer;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    send_interrupted(rank, MPI_INT, "first");
+    send_interrupted(rank, MPI_INT, "second");
+    send_interrupted(rank, pair, "derived");
+    expect_signal(rank, "barrier");
+    MPI_Barrier(MPI_COMM_WORLD);
+    setitimer(ITIMER_REAL, &never, NULL);
+    MPI_Type_free(&pair);
 }
 
 static void wait_for_file(void)
@@ -185,6 +248,8 @@ static void run_step(const char *step, long count)
         threads(count);
     else if (!strcmp(step, "signals"))
         interrupt(count);
+    else if (!strcmp(step, "within_calls"))
+        interrupt_within_calls();
     else if (!strcmp(step, "wait"))
         wait_for_file();
     else if (!strcmp(step, "receive"))

@@ -33,6 +33,31 @@ static void put_messages(struct recorder *recorder, const QMPIX_Call *call, int 
     QMPIX_Call_for_each_transfer(call, put_transfer, &transfers);
 }
 
+bool call_events_know_message(const struct recorder *recorder, const QMPIX_Call *call)
+{
+    return traits_of(call)->is_simple && argument_int(call, MESSAGE_PEER) >= 0 &&
+           argument_int(call, MESSAGE_COUNT) >= 0 &&
+           recorder->type_word == argument_word(call, MESSAGE_TYPE) &&
+           recorder_is_last_comm(recorder, call, MESSAGE_COMM);
+}
+
+/* Records the message that a call sends. */
+static void put_sent_message(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
+{
+    struct trace_event event;
+    if (!call_events_know_message(recorder, call)) {
+        put_messages(recorder, call, 1, objects_find_comm(recorder, call, traits_of(call)->comm),
+                     ticks);
+        return;
+    }
+    trace_event_clear(&event, TRACE_SEND, ticks);
+    event.comm = recorder->comm;
+    event.peer = argument_int(call, MESSAGE_PEER);
+    event.tag = recorder_tag(argument_int(call, MESSAGE_TAG));
+    event.bytes = (uint64_t)argument_int(call, MESSAGE_COUNT) * recorder->type_size;
+    recorder_put_event(recorder, &event);
+}
+
 static void put_collective(struct recorder *recorder, const QMPIX_Call *call,
                            enum trace_event_kind kind, uint64_t ticks)
 {
@@ -85,13 +110,15 @@ static void put_begin_events(struct recorder *recorder, const QMPIX_Call *call, 
     switch (traits->action) {
     case DOES_SEND:
     case DOES_TRANSFER:
-        put_messages(recorder, call, 1, objects_find_comm(recorder, call, traits->comm), ticks);
+        put_sent_message(recorder, call, ticks);
         break;
     case DOES_COLLECTIVE:
         put_collective(recorder, call, TRACE_COLLECTIVE_BEGIN, ticks);
         break;
     case DOES_RMA:
-        if (traits->request < 0)
+        if (traits->request < 0 &&
+            (objects_may_ask(recorder, call) ||
+             objects_find_window(recorder, call, traits->window) != TRACE_NONE))
             operation_put_access(recorder, call, TRACE_NO_REQUEST, ticks);
         break;
     default:

@@ -16,6 +16,10 @@
  * records. */
 void call_events_open(struct recorder *recorder, struct flight *flight);
 
+/* Returns whether the message that a call of MPI_Send or a similar function sends is known without
+ * queries of MPI: its datatype and communicator are those of the last such call of the recorder. */
+bool call_events_know_message(const struct recorder *recorder, const QMPIX_Call *call);
+
 /* Opens all calls in progress. */
 void call_events_open_all(struct recorder *recorder);
 

@@ -249,7 +249,7 @@ static void begin_finalize(struct recorder *recorder, const QMPIX_Word *word)
     layer->finalize_ticks = ticks_now(); /* the clocks are compared now */
     if (tool_world_sessions_outlive_world(&layer->sessions, &session)) {
         objects_begin(layer, session);
-        atomic_store(&layer->opens_calls, false); /* MPI must not be queried any more */
+        atomic_store(&layer->asks_early, false); /* MPI must not be queried any more */
         /* Saved now, because the program may never finalize the session. */
         process_file_request_save(layer);
         return;
@@ -342,6 +342,13 @@ static void abort_process(struct recorder *recorder, struct flight *flight, bool
         flights_publish_since(flight, FLIGHT_NOTED, now);
     }
     process_file_end(recorder->layer, TRACE_END_ABORT);
+}
+
+bool control_begins_mpi(const QMPIX_Call *call)
+{
+    const int number = call->function->number;
+    return (number == MPI_INIT_T || number == MPI_INIT_THREAD_T || number == MPI_SESSION_INIT_T) &&
+           argument_result_is_success(call);
 }
 
 /* ---- Callbacks ------------------------------------------------------------------------------- */

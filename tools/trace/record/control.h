@@ -23,6 +23,9 @@ void control_after(struct recorder *recorder, const QMPIX_Call *call, bool has_s
                    uint64_t ticks);
 void control_end(struct recorder *recorder, const QMPIX_Call *call);
 
+/* Returns whether a call has initialized MPI or begun a session. */
+bool control_begins_mpi(const QMPIX_Call *call);
+
 /* Completes the trace in MPI_Finalize. This is the function that is passed to
  * QMPIX_Register_finalizer. */
 void control_finalize(int tool_id, uint64_t ticks);

@@ -252,18 +252,32 @@ static uint32_t define_given_comm(struct recorder *recorder, const QMPIX_Call *c
     return define_new_comm(recorder, argument_word(call, argument), comm, false);
 }
 
+bool objects_may_ask(const struct recorder *recorder, const QMPIX_Call *call)
+{
+    return call->result ||
+           !atomic_load_explicit(&recorder->layer->asks_early, memory_order_relaxed);
+}
+
 uint32_t objects_find_comm(struct recorder *recorder, const QMPIX_Call *call, int argument)
 {
     struct handles *handles = &recorder->layer->objects.handles[OBJECT_COMM];
     const uint64_t word = argument_word(call, argument), changes = handles_changes(handles);
     const int known = handles_find(handles, word);
     if (known < 0)
-        return define_given_comm(recorder, call, argument);
+        return objects_may_ask(recorder, call) ? define_given_comm(recorder, call, argument)
+                                               : TRACE_NONE;
     recorder->comm_word = 0;
     recorder->comm = (uint32_t)known;
     recorder->comm_changes = changes;
     recorder->comm_word = word;
     return (uint32_t)known;
+}
+
+void objects_prepare_comm(struct recorder *recorder, const QMPIX_Call *call, int argument)
+{
+    const struct handles *handles = &recorder->layer->objects.handles[OBJECT_COMM];
+    if (handles_find(handles, argument_word(call, argument)) < 0)
+        define_given_comm(recorder, call, argument);
 }
 
 uint32_t objects_create_comm_at(struct recorder *recorder, const QMPIX_Call *call, int argument,

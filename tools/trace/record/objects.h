@@ -87,10 +87,19 @@ void objects_end(struct layer *layer);
  * call, or TRACE_NONE if it is not known. `argument` is the index of this argument. An object that
  * is seen for the first time is defined if its handle is known to be valid, and not in a signal
  * handler that interrupts recording. For a file, the handle need not be valid, because its
- * definition asks MPI for nothing. */
+ * definition asks MPI for nothing. A communicator is not defined either while objects_may_ask
+ * returns false. */
 uint32_t objects_find_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_find_window(struct recorder *recorder, const QMPIX_Call *call, int argument);
 uint32_t objects_find_file(struct recorder *recorder, const QMPIX_Call *call, int argument);
+
+/* Returns whether MPI may be queried about the arguments of a call. It must not be queried while
+ * the call is carried out, if the layer asks early. */
+bool objects_may_ask(const struct recorder *recorder, const QMPIX_Call *call);
+
+/* Defines the communicator that is an argument of a call, if it is not known and the handle is
+ * valid. Must be called before the call is carried out. */
+void objects_prepare_comm(struct recorder *recorder, const QMPIX_Call *call, int argument);
 
 /* These functions define the communicator, window or file that a call has created, and return its
  * index. They return TRACE_NONE if no object was created in this process, or if it cannot be

@@ -20,29 +20,6 @@
 
 /* ---- Usual calls: which record suffices ------------------------------------------------------ */
 
-/* Positions of the arguments of MPI_Send and similar functions, and of MPI_Recv. */
-enum {
-    MESSAGE_COUNT = 1,
-    MESSAGE_TYPE = 2,
-    MESSAGE_PEER = 3,
-    MESSAGE_TAG = 4,
-    MESSAGE_COMM = 5,
-    MESSAGE_STATUS = 6
-};
-
-/* Returns whether a function has these arguments and its count is an int. */
-static bool is_simple_message(const QMPIX_Function *function)
-{
-    const QMPIX_Parameter *parameters = function->parameters;
-    return function->parameter_count > MESSAGE_COMM &&
-           !strcmp(parameters[MESSAGE_COUNT].name, "count") &&
-           parameters[MESSAGE_COUNT].kind == QMPIX_KIND_INT &&
-           parameters[MESSAGE_TYPE].kind == QMPIX_KIND_DATATYPE &&
-           parameters[MESSAGE_PEER].kind == QMPIX_KIND_INT &&
-           parameters[MESSAGE_TAG].kind == QMPIX_KIND_INT &&
-           parameters[MESSAGE_COMM].kind == QMPIX_KIND_COMM;
-}
-
 /* The single record by which a usual call of a function is recorded when it ends: see
  * `single_records` of a layer. */
 enum single_record {
@@ -53,16 +30,15 @@ enum single_record {
     SINGLE_RECEIVE /* the call and the message that it receives */
 };
 
-static enum single_record choose_single_record(const struct traits *traits,
-                                               const QMPIX_Function *function)
+static enum single_record choose_single_record(const struct traits *traits)
 {
     switch (traits->action) {
     case DOES_NOTHING:
         return traits->tells_file ? SINGLE_NONE : traits->tells_comm ? SINGLE_COMM : SINGLE_CALL;
     case DOES_SEND:
-        return is_simple_message(function) ? SINGLE_SEND : SINGLE_NONE;
+        return traits->is_simple ? SINGLE_SEND : SINGLE_NONE;
     case DOES_RECEIVE:
-        return is_simple_message(function) ? SINGLE_RECEIVE : SINGLE_NONE;
+        return traits->is_simple ? SINGLE_RECEIVE : SINGLE_NONE;
     default:
         return SINGLE_NONE;
     }
@@ -71,43 +47,39 @@ static enum single_record choose_single_record(const struct traits *traits,
 void observe_prepare(struct layer *layer)
 {
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
-        const QMPIX_Function *function;
-        atomic_init(&layer->single_records[number], SINGLE_NONE);
-        if (layer->options.chosen[number] && !layer->options.counters &&
-            QMPIX_Function_describe((enum QMPI_Functions_enum)number, &function) == MPI_SUCCESS)
-            atomic_init(&layer->single_records[number],
-                        (unsigned char)choose_single_record(&traits_all[number], function));
+        const enum single_record how = layer->options.chosen[number] && !layer->options.counters
+                                           ? choose_single_record(&traits_all[number])
+                                           : SINGLE_NONE;
+        layer->single_records[number] = (unsigned char)how;
+        atomic_init(&layer->begins_shortly[number], how != SINGLE_NONE);
     }
 }
 
 static inline enum single_record single_record_of(const struct layer *layer, const QMPIX_Call *call)
 {
-    return (enum single_record)atomic_load_explicit(&layer->single_records[call->function->number],
-                                                    memory_order_relaxed);
+    return (enum single_record)layer->single_records[call->function->number];
 }
 
 /*
- * Called when the program has created an error handler. From now on, with MPI_THREAD_MULTIPLE,
- * calls that have events at their beginning are opened before they are carried out. Without this, a
- * call that fails would be opened only when the error handler of the program makes its first call.
- * To record the events of the failed call, MPI must be queried about communicators and datatypes.
- * At this thread level, however, MPICH holds a lock while an error handler runs, and ends the
- * process if the same thread makes a call that needs this lock.
+ * Called when MPI has been initialized. With MPI_THREAD_MULTIPLE, MPICH holds a lock while it
+ * carries out a call. The program may get control within the call, in an error handler, another
+ * callback, or a signal handler. If it then makes a call that needs no lock, such as
+ * MPI_Initialized, the outer call is opened, and its events are recorded. A query of the tool that
+ * needs the lock would end the process or hang. So at this thread level, the outer call is prepared
+ * when it begins (prepare_opening), and MPI is not queried when it is opened within an inner one.
  */
-static void open_calls_early(struct layer *layer)
+static void ask_early(struct layer *layer)
 {
     int level = MPI_THREAD_MULTIPLE, finalized = 0;
     if (tool_world_is_open())
         PMPI_Query_thread(&level);
-    PMPI_Finalized(&finalized); /* calls must then not be opened early, because MPI must not be
-                                   queried: see begin_finalize in control.c */
+    PMPI_Finalized(&finalized); /* MPI must then not be queried: see begin_finalize in control.c */
     if (finalized || level != MPI_THREAD_MULTIPLE)
         return;
-    atomic_store(&layer->opens_calls, true);
+    atomic_store(&layer->asks_early, true);
     for (int number = 0; number < MPI_LAST_FUNC; number++) {
         if (traits_have_begin_events(&traits_all[number]))
-            atomic_store_explicit(&layer->single_records[number], SINGLE_NONE,
-                                  memory_order_relaxed);
+            atomic_store_explicit(&layer->begins_shortly[number], false, memory_order_relaxed);
     }
 }
 
@@ -143,6 +115,31 @@ static void follow_before(struct recorder *recorder, struct flight *flight, cons
     }
 }
 
+/* Called when a call begins, if MPI must not be queried within it. Defines its communicator. If
+ * the events at its beginning would require another query, opens it. This makes the trace larger
+ * only by calls of which a single record would have sufficed: messages whose datatype or
+ * communicator is not that of the last one. */
+static void prepare_opening(struct recorder *recorder, struct flight *flight,
+                            const QMPIX_Call *call)
+{
+    const struct traits *traits = traits_of(call);
+    if (traits->comm >= 0)
+        objects_prepare_comm(recorder, call, traits->comm);
+    switch (traits->action) {
+    case DOES_SEND:
+    case DOES_TRANSFER:
+        if (!call_events_know_message(recorder, call))
+            call_events_open(recorder, flight);
+        break;
+    case DOES_RMA:
+        if (objects_find_window(recorder, call, traits->window) != TRACE_NONE)
+            call_events_open(recorder, flight);
+        break;
+    default:
+        break;
+    }
+}
+
 static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = recorder->layer;
@@ -169,9 +166,9 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
         recorder_find_location(recorder); /* needed now, because the call may be the only one of its
                                              thread and may never end */
         flights_publish_run(flight, call, word);
-        if (atomic_load_explicit(&layer->opens_calls, memory_order_relaxed) &&
+        if (atomic_load_explicit(&layer->asks_early, memory_order_relaxed) &&
             traits_have_begin_events(traits_of(call)))
-            call_events_open(recorder, flight);
+            prepare_opening(recorder, flight, call);
     }
 }
 
@@ -248,6 +245,43 @@ static bool is_plain(const struct flight *flight, const struct traits *traits, b
     }
 }
 
+/* Sets *size to the size of a call's datatype, and stores the size in the recorder if the datatype
+ * is predefined; the handles of others may be reused after they are freed. With a count of 0, sets
+ * *size to 0, because the datatype may be invalid: the MPI library need not check it. Returns false
+ * if MPI does not tell the size. */
+__attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
+                                                         const QMPIX_Call *call, uint64_t *size)
+{
+    const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
+    const uint64_t word = argument_word(call, MESSAGE_TYPE);
+    MPI_Count bytes = 0;
+    *size = 0;
+    if (!argument_int(call, MESSAGE_COUNT))
+        return true;
+    if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
+        return false;
+    *size = (uint64_t)bytes;
+    if (recorder->derived_word == word)
+        return true;
+    if (!argument_type_is_predefined(type)) {
+        recorder->derived_word = word;
+        return true;
+    }
+    recorder->type_word = 0;
+    recorder->type_size = *size;
+    recorder->type_word = word;
+    return true;
+}
+
+/* Remembers the datatype and the communicator of a message that was sent, so that the next call
+ * with them can be recorded in few steps: see prepare_opening. */
+static void remember_message(struct recorder *recorder, const QMPIX_Call *call)
+{
+    uint64_t size;
+    recorder_type_size(recorder, call, &size);
+    objects_find_comm(recorder, call, MESSAGE_COMM);
+}
+
 /* Makes the records of a call that has returned. */
 static void finish_call(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                         const QMPIX_Word *word)
@@ -280,6 +314,8 @@ static void finish_call(struct recorder *recorder, struct flight *flight, const 
     call_events_open_all(recorder);
     if (has_succeeded)
         call_events_post(recorder, flight, call, was_open ? end : begin);
+    if (has_succeeded && was_open && traits->action == DOES_SEND && traits->is_simple)
+        remember_message(recorder, call);
     follow_after(recorder, flight, call, word, has_succeeded, end);
     if (traits->action == DOES_CONTROL)
         control_after(recorder, call, has_succeeded, end);
@@ -298,8 +334,8 @@ static void end_recorded_call(struct recorder *recorder, const QMPIX_Call *call,
     recorder->is_mute = false;
     if (traits_of(call)->action == DOES_CONTROL) {
         control_end(recorder, call);
-        if (traits_create_error_handler(call->function))
-            open_calls_early(recorder->layer);
+        if (control_begins_mpi(call))
+            ask_early(recorder->layer);
     }
     if (call_events_follow_switches(recorder) && recorder->layer->options.counters)
         counters_sample(recorder, call);
@@ -317,49 +353,11 @@ __attribute__((noinline)) static void end_any(const QMPIX_Call *call, const QMPI
 
 /* ---- Usual calls ----------------------------------------------------------------------------- */
 
-/* Returns whether an argument is the communicator of the last call, whose index the recorder
- * stores. */
-static inline bool is_last_comm(const struct recorder *recorder, const QMPIX_Call *call,
-                                int argument)
-{
-    const struct handles *handles = &recorder->layer->objects.handles[OBJECT_COMM];
-    return recorder->comm_word == argument_word(call, argument) &&
-           recorder->comm_changes == handles_changes(handles);
-}
-
 static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_Call *call)
 {
-    return __builtin_expect(is_last_comm(recorder, call, MESSAGE_COMM), 1)
+    return __builtin_expect(recorder_is_last_comm(recorder, call, MESSAGE_COMM), 1)
                ? recorder->comm
                : objects_find_comm(recorder, call, MESSAGE_COMM);
-}
-
-/* Sets *size to the size of a call's datatype, and stores the size in the recorder if the datatype
- * is predefined; the handles of others may be reused after they are freed. With a count of 0, sets
- * *size to 0, because the datatype may be invalid: the MPI library need not check it. Returns false
- * if MPI does not tell the size. */
-__attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
-                                                         const QMPIX_Call *call, uint64_t *size)
-{
-    const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
-    const uint64_t word = argument_word(call, MESSAGE_TYPE);
-    MPI_Count bytes = 0;
-    *size = 0;
-    if (!argument_int(call, MESSAGE_COUNT))
-        return true;
-    if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
-        return false;
-    *size = (uint64_t)bytes;
-    if (recorder->derived_word == word)
-        return true;
-    if (!argument_type_is_predefined(type)) {
-        recorder->derived_word = word;
-        return true;
-    }
-    recorder->type_word = 0;
-    recorder->type_size = *size;
-    recorder->type_word = word;
-    return true;
 }
 
 /* Finds the peer and the tag in the status. Returns false if end_any must record the call. */
@@ -485,8 +483,8 @@ __attribute__((noinline)) static void end_with_comm(const QMPIX_Call *call, QMPI
     struct record_chunk *chunk = atomic_load_explicit(&recorder->chunk, memory_order_relaxed);
     unsigned char *at = atomic_load_explicit(&chunk->at, memory_order_relaxed);
     const int argument = traits_of(call)->comm;
-    if (__builtin_expect(!is_last_comm(recorder, call, argument) || recorder->comm >= UINT8_MAX ||
-                             !argument_result_is_success(call) ||
+    if (__builtin_expect(!recorder_is_last_comm(recorder, call, argument) ||
+                             recorder->comm >= UINT8_MAX || !argument_result_is_success(call) ||
                              (size_t)(chunk->end - at) < sizeof(struct record_head),
                          0)) {
         end_with_other_comm(call, word, recorder);
@@ -507,12 +505,14 @@ static inline struct recorder *find_idle_recorder(const struct layer *layer,
     return __builtin_expect(row && !level->busy, 1) ? row->by_layer[layer->tool_id] : NULL;
 }
 
-/* Returns whether recording is on, and a call can be recorded as a single record and is not within
- * another call. */
+/* Returns whether recording is on, and a call can be recorded as a single record, needs no
+ * preparation and is not within another call. */
 static inline bool begins_usually(const struct layer *layer, const struct recorder *recorder,
                                   const QMPIX_Call *call)
 {
-    return recorder && single_record_of(layer, call) != SINGLE_NONE &&
+    return recorder &&
+           atomic_load_explicit(&layer->begins_shortly[call->function->number],
+                                memory_order_relaxed) &&
            flights_are_none(&recorder->flights) &&
            recorder->switches == atomic_load_explicit(&layer->switches.state, memory_order_relaxed);
 }

@@ -253,6 +253,16 @@ static inline void recorder_publish(struct recorder *recorder, size_t size)
 /* Hands the chunk over to the writer. `ends_thread` says whether the thread ends. */
 void recorder_hand_over(struct recorder *recorder, bool ends_thread);
 
+/* Returns whether an argument is the communicator of the last call, whose index the recorder
+ * stores. */
+static inline bool recorder_is_last_comm(const struct recorder *recorder, const QMPIX_Call *call,
+                                         int argument)
+{
+    const struct handles *handles = &recorder->layer->objects.handles[OBJECT_COMM];
+    return recorder->comm_word == argument_word(call, argument) &&
+           recorder->comm_changes == handles_changes(handles);
+}
+
 /* Returns a number for a request. No other request of the layer has this number. */
 uint64_t recorder_new_request(struct recorder *recorder);
 

@@ -2,6 +2,8 @@
 /* See traits.h. */
 #include "tools/trace/record/traits.h"
 
+#include <string.h>
+
 struct traits traits_all[MPI_LAST_FUNC];
 
 /* Returns the index of an argument if it is passed by value, and -1 otherwise. */
@@ -96,15 +98,17 @@ static bool tells_comm(const struct traits *traits, unsigned group)
     }
 }
 
-bool traits_create_error_handler(const QMPIX_Function *function)
+/* Returns whether the arguments are at the positions MESSAGE_…, and the count is an int. */
+static bool is_simple_message(const QMPIX_Function *function)
 {
-    QMPIX_Traits known = {.size = sizeof known};
-    QMPIX_Function_get_traits(function, &known);
-    for (int i = 0; known.flags & QMPIX_TRAIT_CREATES && i < function->parameter_count; i++) {
-        if (function->parameters[i].kind == QMPIX_KIND_ERRHANDLER)
-            return true;
-    }
-    return false;
+    const QMPIX_Parameter *parameters = function->parameters;
+    return function->parameter_count > MESSAGE_COMM &&
+           !strcmp(parameters[MESSAGE_COUNT].name, "count") &&
+           parameters[MESSAGE_COUNT].kind == QMPIX_KIND_INT &&
+           parameters[MESSAGE_TYPE].kind == QMPIX_KIND_DATATYPE &&
+           parameters[MESSAGE_PEER].kind == QMPIX_KIND_INT &&
+           parameters[MESSAGE_TAG].kind == QMPIX_KIND_INT &&
+           parameters[MESSAGE_COMM].kind == QMPIX_KIND_COMM;
 }
 
 static void derive_traits(struct traits *traits, const QMPIX_Function *function)
@@ -112,8 +116,7 @@ static void derive_traits(struct traits *traits, const QMPIX_Function *function)
     QMPIX_Traits known = {.size = sizeof known};
     QMPIX_Function_get_traits(function, &known);
     *traits = (struct traits){
-        .action = (unsigned char)(traits_create_error_handler(function) ? DOES_CONTROL
-                                                                        : choose_action(&known)),
+        .action = (unsigned char)choose_action(&known),
         .completion = pending_describe_completion(&known),
         .has_error = known.flags & QMPIX_TRAIT_ERROR,
         .comm = value_of_role(function, known.comm),
@@ -131,6 +134,7 @@ static void derive_traits(struct traits *traits, const QMPIX_Function *function)
         .type = first_of(known.send_type, known.receive_type),
         .sends = known.role == QMPIX_ROLE_SEND,
         .transfers_both_ways = known.role == QMPIX_ROLE_SENDRECV,
+        .is_simple = is_simple_message(function),
         .is_get = known.access == QMPIX_ACCESS_GET,
         .is_atomic = known.access == QMPIX_ACCESS_ACCUMULATE ||
                      known.access == QMPIX_ACCESS_FETCH ||

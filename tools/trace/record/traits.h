@@ -41,8 +41,17 @@ enum trait_action {
     DOES_NAME_WIN,
     DOES_OPEN_FILE,
     DOES_CLOSE_FILE,
-    DOES_CONTROL /* MPI_Pcontrol, the calls that begin or end MPI (see control.h), and those that
-                  * create error handlers */
+    DOES_CONTROL /* MPI_Pcontrol, and the calls that begin or end MPI: see control.h */
+};
+
+/* Positions of the arguments of MPI_Send and similar functions, and of MPI_Recv. */
+enum {
+    MESSAGE_COUNT = 1,
+    MESSAGE_TYPE = 2,
+    MESSAGE_PEER = 3,
+    MESSAGE_TAG = 4,
+    MESSAGE_COMM = 5,
+    MESSAGE_STATUS = 6
 };
 
 struct traits {
@@ -58,6 +67,8 @@ struct traits {
     signed char peer, tag, partitions, elements, type; /* for DOES_INIT_MESSAGE only */
 
     bool sends, transfers_both_ways;
+    bool is_simple;         /* The arguments are at the positions MESSAGE_…, and the count is an
+                               int. */
     bool is_get, is_atomic; /* for one-sided accesses only */
     bool reads;             /* The function reads a file. */
     /* TRACE_CALL_OBJECT records the communicator or file, because no other event contains it. */
@@ -73,9 +84,6 @@ static inline const struct traits *traits_of(const QMPIX_Call *call)
 
 /* Derives the traits. Repeated calls do nothing. The tool's `init` calls this function. */
 void traits_find(void);
-
-/* Returns whether the function creates an error handler of the program. */
-bool traits_create_error_handler(const QMPIX_Function *function);
 
 /* Returns whether a layer must receive calls of the function even while it is switched off and even
  * if the option functions= does not choose the function. */
