@@ -73,6 +73,24 @@ def test_the_last_session_is_finalized_once_in_the_trace(tmp_path):
     assert process.calls()["MPI_Session_finalize"] == 1
 
 
+@pytest.mark.parametrize("steps", [
+    pytest.param(["session_init", "session_finalize"], marks=needs_sessions),
+    ["pmpi_init", "barrier", "pmpi_finalize"]], ids=["session", "pmpi"])
+def test_files_that_processes_begin_alone_belong_to_one_run(steps, tmp_path):
+    """Without a communicator of all processes, and without MPI_Init, the processes choose the number of the run without
+    communication."""
+    run(STEPS, *steps, cwd=tmp_path)
+    processes, text = check_what_is_there(tmp_path)
+    assert sorted(processes) == [0, 1]
+    assert re.search(r"(?m)^ranks +0-1 of 2; 2 processes with 2 threads,", text) and "warnings" not in text, text
+
+
+def test_the_number_of_ranks_is_left_out_if_it_is_not_known(tmp_path):
+    """A process without a launcher that calls PMPI_Init knows neither its rank nor the number of ranks."""
+    run(STEPS, "pmpi_init", "barrier", "pmpi_finalize", cwd=tmp_path, ranks=1)
+    assert re.search(r"(?m)^ranks +not known; 1 process", qmpi_trace(tmp_path).stdout)
+
+
 @contextlib.contextmanager
 def small_file_system(folder):
     folder.mkdir()

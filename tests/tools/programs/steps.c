@@ -395,6 +395,8 @@ static int mpi_step(const char *step, const char *value)
         dprintf(1, "errors %d\n", error_count);
     else if (!strcmp(step, "pmpi_init"))
         PMPI_Init(NULL, NULL);
+    else if (!strcmp(step, "pmpi_finalize"))
+        PMPI_Finalize();
     else if (!strcmp(step, "finalize"))
         MPI_Finalize();
     else if (!strcmp(step, "abort"))

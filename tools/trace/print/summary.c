@@ -285,12 +285,13 @@ static void print_ranks(FILE *stream, const struct trace_view *view)
         ranks = process->ranks > ranks ? process->ranks : ranks;
     }
     char *list = print_rank_list(trace, view->selection.processes);
-    char *text =
-        qmpi_format("%s of %d; %zu process%s with %zu thread%s, %s%s", list, ranks, processes,
-                    processes == 1 ? "" : "es", threads, threads == 1 ? "" : "s",
-                    is_one ? "on " : "on several hosts", is_one && first ? first : "");
+    char *of = ranks > 0 ? qmpi_format(" of %d", ranks) : qmpi_copy("");
+    char *text = qmpi_format("%s%s; %zu process%s with %zu thread%s, %s%s", list, of, processes,
+                             processes == 1 ? "" : "es", threads, threads == 1 ? "" : "s",
+                             is_one ? "on " : "on several hosts", is_one && first ? first : "");
     print_head_line(stream, "ranks", text);
     free(text);
+    free(of);
     free(list);
 }
 

@@ -31,6 +31,21 @@ static void choose_run_number(uint64_t run[2])
     run[1] = (uint64_t)getpid() << 32 ^ ticks_now();
 }
 
+/* Chooses the number without communication. All processes of a job choose the same one, if the
+ * launcher identifies the job. */
+static void choose_run_number_alone(const struct layer *layer, uint64_t run[2])
+{
+    const char *job = layer->launcher_rank < 0 ? NULL : tool_run_job();
+    if (!job) {
+        choose_run_number(run);
+        return;
+    }
+    run[0] = 1;
+    for (; *job; job++)
+        run[0] = qmpi_table_mix_two(run[0], (unsigned char)*job);
+    run[1] = qmpi_table_mix(run[0]);
+}
+
 static char *host_name(void)
 {
     char host[256] = "";
@@ -195,7 +210,9 @@ static void start_alone(struct layer *layer)
 {
     int lock = -1;
     if (layer->launcher_rank < 0 ? prepare_directory(layer, &lock) : choose_directory(layer)) {
-        choose_run_number(layer->run);
+        choose_run_number_alone(layer, layer->run);
+        if (!layer->ranks && layer->launcher_rank >= 0 && qmpi_launcher_size() > 0)
+            layer->ranks = qmpi_launcher_size();
         open_process_file(layer);
     } else {
         layer_set_off(layer, LAYER_OFF_FAILED, true);
