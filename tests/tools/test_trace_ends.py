@@ -62,7 +62,8 @@ def test_a_session_that_begins_before_mpi_init_is_recorded(steps, tmp_path):
     for process in processes.values():
         assert process.calls()["MPI_Barrier"] == 4 and process.calls()["MPI_Finalize"] == 1
         assert process.traits["end"] == "1"
-    assert "no end" not in qmpi_trace(tmp_path).stdout
+    last = "MPI_Finalize" if steps[-1] == "finalize" else "MPI_Session_finalize"
+    assert re.search(rf"(?m)^end +{last} \(ranks 0-1\)$", qmpi_trace(tmp_path).stdout)
 
 
 @needs_sessions
@@ -73,16 +74,17 @@ def test_the_last_session_is_finalized_once_in_the_trace(tmp_path):
     assert process.calls()["MPI_Session_finalize"] == 1
 
 
-@pytest.mark.parametrize("steps", [
-    pytest.param(["session_init", "session_finalize"], marks=needs_sessions),
-    ["pmpi_init", "barrier", "pmpi_finalize"]], ids=["session", "pmpi"])
-def test_files_that_processes_begin_alone_belong_to_one_run(steps, tmp_path):
+@pytest.mark.parametrize("steps, end", [
+    pytest.param(["session_init", "session_finalize"], "MPI_Session_finalize", marks=needs_sessions),
+    (["pmpi_init", "barrier", "pmpi_finalize"], "exit without MPI_Finalize")], ids=["session", "pmpi"])
+def test_files_that_processes_begin_alone_belong_to_one_run(steps, end, tmp_path):
     """Without a communicator of all processes, and without MPI_Init, the processes choose the number of the run without
     communication."""
     run(STEPS, *steps, cwd=tmp_path)
     processes, text = check_what_is_there(tmp_path)
     assert sorted(processes) == [0, 1]
     assert re.search(r"(?m)^ranks +0-1 of 2; 2 processes with 2 threads,", text) and "warnings" not in text, text
+    assert re.search(rf"(?m)^end +{end} \(ranks 0-1\)$", text), text
 
 
 def test_the_number_of_ranks_is_left_out_if_it_is_not_known(tmp_path):

@@ -139,7 +139,7 @@ struct layer_writer {
     /* How the process ends (enum trace_process_end), or TRACE_END_NONE while it runs. Stored after
      * the next two members. */
     atomic_int process_end;
-    const char *process_end_detail; /* such as "SIGTERM" */
+    const char *process_end_detail; /* such as "SIGTERM", or NULL */
     uint64_t process_end_ticks;
     atomic_bool has_ended;    /* the file is complete */
     int64_t begin_at, end_at; /* the times of begin= and end= on CLOCK_MONOTONIC in nanoseconds, or

@@ -66,7 +66,7 @@ struct trace_counter {
 /* How a process ended. */
 enum trace_process_end {
     TRACE_END_NONE,     /* the file has no end: the process was killed, or is still running */
-    TRACE_END_FINALIZE, /* MPI_Finalize, or the last session */
+    TRACE_END_FINALIZE, /* MPI_Finalize, or MPI_Session_finalize of the last session */
     TRACE_END_EXIT,
     TRACE_END_ABORT, /* MPI_Abort */
     TRACE_END_SIGNAL
@@ -121,7 +121,8 @@ struct trace_process {
     struct trace_location *locations;
     size_t location_count;
     enum trace_process_end end;
-    char *end_detail;    /* such as "SIGTERM" or "exit"; may be NULL */
+    char *end_detail;    /* a signal such as "SIGTERM", or "MPI_Session_finalize" if this call has
+                            ended the trace; may be NULL */
     uint64_t end_ticks;  /* the end of the process, or the last time when it was known to run */
     uint64_t dropped;    /* events that were lost */
     uint64_t unfinished; /* number of bytes at the end of the file that are not complete blocks */

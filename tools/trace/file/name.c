@@ -85,7 +85,8 @@ const char *trace_name_end(const struct trace_process *process, char *room)
     const char *detail = process->end_detail ? process->end_detail : "";
     switch (process->end) {
     case TRACE_END_FINALIZE:
-        return "MPI_Finalize";
+        snprintf(room, TRACE_NAME_SIZE, "%s", *detail ? detail : "MPI_Finalize");
+        return room;
     case TRACE_END_EXIT:
         return "exit without MPI_Finalize";
     case TRACE_END_ABORT:

@@ -329,7 +329,7 @@ static void finalize_session(struct recorder *recorder, const QMPIX_Call *call,
     /* All processes complete their files now. Later sessions are not recorded. */
     if (!layer->finalize_ticks)
         layer->finalize_ticks = ticks_now();
-    process_file_end(layer, TRACE_END_FINALIZE);
+    process_file_end_sessions(layer);
     formats_write(layer, comm);
     PMPI_Comm_free(&comm);
 }

@@ -274,7 +274,7 @@ static bool has_records(const struct layer *layer)
     return atomic_load(&layer->recorders) && atomic_load(&layer->locations);
 }
 
-void process_file_end(struct layer *layer, enum trace_process_end end)
+static void complete_file(struct layer *layer, enum trace_process_end end, const char *detail)
 {
     enum { FOREVER = 1000000 };
     if (atomic_exchange(&layer->finished, true))
@@ -283,7 +283,17 @@ void process_file_end(struct layer *layer, enum trace_process_end end)
         start_alone(layer);
     layer_set_off(layer, LAYER_OFF_CLOSED, true);
     if (layer_writes(layer))
-        writer_finish(layer, end, NULL, FOREVER);
+        writer_finish(layer, end, detail, FOREVER);
+}
+
+void process_file_end(struct layer *layer, enum trace_process_end end)
+{
+    complete_file(layer, end, NULL);
+}
+
+void process_file_end_sessions(struct layer *layer)
+{
+    complete_file(layer, TRACE_END_FINALIZE, "MPI_Session_finalize");
 }
 
 /* Set while signals are watched. Threads exchange the value, so that only one of them begins to
@@ -326,8 +336,10 @@ static void complete_at_exit(void)
     if (!layer_is_in_owner())
         return; /* the events belong to the parent of this forked child */
     for (struct layer *layer = layer_list; layer; layer = layer->next) {
-        const bool is_over = tool_world_sessions_are_over(&layer->sessions);
-        process_file_end(layer, is_over ? TRACE_END_FINALIZE : TRACE_END_EXIT);
+        if (tool_world_sessions_are_over(&layer->sessions))
+            process_file_end_sessions(layer);
+        else
+            process_file_end(layer, TRACE_END_EXIT);
     }
     if (atomic_exchange(&watching, false))
         tool_end_unwatch_signals();

@@ -37,7 +37,9 @@ void process_file_request_save(struct layer *layer);
 void process_file_watch_termination(void);
 
 /* Completes the file of this process, and ends recording. If the file was not begun, but something
- * was recorded and the layer is on, begins it now. Repeated calls do nothing. */
+ * was recorded and the layer is on, begins it now. Repeated calls do nothing.
+ * process_file_end_sessions does this if MPI_Session_finalize ends the trace. */
 void process_file_end(struct layer *layer, enum trace_process_end end);
+void process_file_end_sessions(struct layer *layer);
 
 #endif
