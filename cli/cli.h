@@ -47,6 +47,13 @@ char *cli_quote(const char *text);
  * `*list` is NULL. The caller frees the part. */
 char *cli_next_part(const char **list, const char *separators);
 
+/* Checks an output file before it is opened, because opening a FIFO without a reader would block.
+ * In this case, cli_open_fifo prints a message and returns false. If the file is a FIFO with a
+ * reader, *descriptor keeps the FIFO open: the reader would see its end if nobody had it open for
+ * writing. The caller passes *descriptor, or -1, to cli_close_fifo when the output was written. */
+bool cli_open_fifo(const char *path, int *descriptor);
+void cli_close_fifo(int descriptor);
+
 /* Sets an environment variable. Terminates the command on failure. */
 void cli_set_variable(const char *name, const char *value);
 

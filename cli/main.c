@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* argp finds this variable by its name. */
@@ -156,6 +157,26 @@ char *cli_next_part(const char **list, const char *separators)
     const size_t length = strcspn(part, separators);
     *list = part + length;
     return length ? qmpi_copy_part(part, length) : NULL;
+}
+
+bool cli_open_fifo(const char *path, int *descriptor)
+{
+    struct stat status;
+    *descriptor = -1;
+    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+        return true;
+    *descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*descriptor >= 0 || errno != ENXIO)
+        return true;
+    qmpi_printf("cannot write %s: the FIFO has no reader\nhint: name another file with --output",
+                path);
+    return false;
+}
+
+void cli_close_fifo(int descriptor)
+{
+    if (descriptor >= 0)
+        close(descriptor);
 }
 
 void cli_set_variable(const char *name, const char *value)

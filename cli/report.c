@@ -12,7 +12,6 @@
 #include "util/util.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -350,11 +349,22 @@ static bool is_trace_path(const char *path)
            (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
 }
 
-static struct profile_result *read_trace(const char *path, bool with_path, char **problem)
+static bool has_path(const struct profile_result *result)
+{
+    struct profile_efficiency efficiency;
+    return profile_efficiency_find(result, NULL, &efficiency) && efficiency.has_path;
+}
+
+/* Returns the result of a path for which is_trace_path returns true. On failure, returns NULL and
+ * sets *problem to a message. *has_all tells whether all files of the trace could be read;
+ * otherwise, a message is printed. */
+static struct profile_result *read_trace(const char *path, bool with_path, bool *has_all,
+                                         char **problem)
 {
     struct trace *trace = trace_reader_open(path, problem);
     if (!trace)
         return NULL;
+    *has_all = !trace->is_partial;
     if (*trace->warnings)
         qmpi_printf("%-s", trace->warnings);
     char *reason = with_path ? trace_profile_explain_path(trace) : NULL;
@@ -366,25 +376,21 @@ static struct profile_result *read_trace(const char *path, bool with_path, char 
     return result;
 }
 
-static bool has_path(const struct profile_result *result)
-{
-    struct profile_efficiency efficiency;
-    return profile_efficiency_find(result, NULL, &efficiency) && efficiency.has_path;
-}
-
 /* Returns the result in a file. On failure, prints a message and returns NULL. `*has_all` becomes
- * false on failure, and also if --path is given but the file is a profile without a critical path.
- * In this case, a message is printed, too. */
+ * false on failure, and also if a part of a trace cannot be read, or if --path is given but the
+ * file is a profile without a critical path. In these cases, a message is printed, too. */
 static struct profile_result *read_file(const char *path, bool with_path, bool *has_all)
 {
     char *problem = NULL;
     const bool is_of_trace = is_trace_path(path);
-    struct profile_result *result =
-        is_of_trace ? read_trace(path, with_path, &problem) : profile_json_read(path, &problem);
+    bool is_whole = true;
+    struct profile_result *result = is_of_trace ? read_trace(path, with_path, &is_whole, &problem)
+                                                : profile_json_read(path, &problem);
+    const bool lacks_path = result && !is_of_trace && with_path && !has_path(result);
     if (!result)
         qmpi_printf("%-s", problem);
-    *has_all = result && (is_of_trace || !with_path || has_path(result));
-    if (result && !*has_all)
+    *has_all = result && is_whole && !lacks_path;
+    if (lacks_path)
         qmpi_printf("%s: this is a profile, which has no critical path\n"
                     "hint: record a trace with 'qmpi run -t trace', and give --path the trace",
                     path);
@@ -630,31 +636,20 @@ static bool print_document(FILE *stream, const struct document *it)
                                           : profile_json_print(stream, it->runs->all->result);
 }
 
-/* Returns whether a path is a FIFO without a reader. Opening it for writing would block. */
-static bool is_unread_fifo(const char *path)
-{
-    struct stat status;
-    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
-        return false;
-    const int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor >= 0)
-        close(descriptor);
-    return descriptor < 0 && errno == ENXIO;
-}
-
 /* Prints a document to the file of --output or to standard output. Returns the exit status. */
 static int write_output(const struct document *it)
 {
     const char *path = it->request->output;
     struct profile_output output;
     char *problem = NULL;
+    int fifo = -1;
     bool good;
-    if (path && is_unread_fifo(path)) {
-        good = false;
-        problem = qmpi_message("cannot write %s: the FIFO has no reader", path);
-    } else if (path) {
+    if (path) {
+        if (!cli_open_fifo(path, &fifo))
+            return 2;
         good = profile_output_open(&output, path, &problem) &&
                profile_output_close(&output, print_document(output.stream, it), &problem);
+        cli_close_fifo(fifo);
     } else {
         errno = 0;
         const bool whole = print_document(stdout, it);

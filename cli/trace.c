@@ -257,15 +257,19 @@ static bool is_trace_file(const char *name)
 
 static bool link_path(const char *folder, const char *path, int *number)
 {
-    DIR *stream = opendir(path);
+    char *directory = trace_reader_directory(path);
+    DIR *stream = opendir(directory);
     const int before = *number;
     bool good = true;
-    if (!stream)
-        return link_file(folder, path, (*number)++);
+    if (!stream) {
+        good = link_file(folder, directory, (*number)++);
+        free(directory);
+        return good;
+    }
     for (const struct dirent *entry; good && (entry = readdir(stream));) {
         if (!is_trace_file(entry->d_name))
             continue;
-        char *file = qmpi_format("%s/%s", path, entry->d_name);
+        char *file = qmpi_format("%s/%s", directory, entry->d_name);
         good = link_file(folder, file, (*number)++);
         free(file);
     }
@@ -273,9 +277,10 @@ static bool link_path(const char *folder, const char *path, int *number)
     if (good && *number == before) {
         qmpi_printf("%s: this directory contains no trace files\nhint: name the directory that "
                     "the tool trace wrote",
-                    path);
-        return false;
+                    directory);
+        good = false;
     }
+    free(directory);
     return good;
 }
 
@@ -464,14 +469,18 @@ static int write_to_file(const struct trace_export *export, const struct request
 {
     struct profile_output output;
     char *problem = NULL;
-    if (!may_replace(request->output))
+    int fifo;
+    if (!may_replace(request->output) || !cli_open_fifo(request->output, &fifo))
         return 2;
-    if (profile_output_open(&output, request->output, &problem) &&
-        profile_output_close(&output, request->format->print(output.stream, export), &problem))
-        return 0;
-    qmpi_printf("%s\nhint: name another file with --output", problem ? problem : "out of memory");
+    const bool good =
+        profile_output_open(&output, request->output, &problem) &&
+        profile_output_close(&output, request->format->print(output.stream, export), &problem);
+    cli_close_fifo(fifo);
+    if (!good)
+        qmpi_printf("%s\nhint: name another file with --output",
+                    problem ? problem : "out of memory");
     free(problem);
-    return 2;
+    return good ? 0 : 2;
 }
 
 static int write_archive(const struct trace_export *export, const struct request *request)
@@ -698,6 +707,8 @@ int cli_trace(int argc, char **argv)
         free(processes);
         if (trace_reader_error(trace) && status != 2)
             status = fail_incomplete(trace);
+        if (trace->is_partial)
+            status = 2;
     }
     trace_reader_close(trace);
     free(request.rank_set.ranges);

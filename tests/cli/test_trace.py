@@ -456,10 +456,20 @@ def test_merge_reads_parts_of_one_run(good, messages, tmp_path):
     whole[len(whole) // 2] ^= 1
     path.write_bytes(whole)
     (tmp_path / "links").mkdir()
-    result = trace("merge", "-o", tmp_path / "damaged", *(tmp_path / f"node{rank}" for rank in range(4)),
-                   env={"TMPDIR": str(tmp_path / "links")})
-    assert result.messages[0].startswith(f"{path} is damaged: ")
+    result = qmpi("trace", "merge", "-o", tmp_path / "damaged", *(tmp_path / f"node{rank}" for rank in range(4)),
+                  env={"TMPDIR": str(tmp_path / "links")})
+    assert result.returncode == 2 and result.messages[0].startswith(f"{path} is damaged: ")
     assert not list((tmp_path / "links").iterdir())
+
+
+def test_merge_takes_the_anchor_file_of_an_archive_for_its_directory(good, tmp_path):
+    shutil.copytree(good, tmp_path / "trace")
+    (tmp_path / "trace" / "traces.otf2").touch()
+    (tmp_path / "rank-3.qtrace").write_bytes((tmp_path / "trace" / "rank-3.qtrace").read_bytes())
+    (tmp_path / "trace" / "rank-3.qtrace").unlink()
+    trace("merge", "-o", tmp_path / "parts", tmp_path / "trace" / "traces.otf2", tmp_path / "rank-3.qtrace")
+    trace("merge", "-o", tmp_path / "whole", good)
+    assert (tmp_path / "parts").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 # ---- Bad inputs
@@ -487,6 +497,36 @@ def test_a_path_without_a_trace_is_refused(good, tmp_path):
         assert "--begin=1.00 s: the trace has ended before, at " in broken(action, "--begin=1s", good)
     trace("--text", "--end=1s", good)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("command", ["trace", "report"])
+def test_the_status_tells_that_a_file_of_a_directory_cannot_be_read(command, good, tmp_path):
+    """The files that can be read are printed. A file without the definition of its process has no figures: its rank,
+    its clock and the time at which it began are unknown."""
+    shutil.copytree(good, tmp_path / "trace")
+    whole = (good / "rank-1.qtrace").read_bytes()
+    path = tmp_path / "trace" / "rank-1.qtrace"
+    for data, words in (b"text", "is not a trace file of qmpi"), (whole[:16], "does not describe its process: "):
+        path.write_bytes(data)
+        result = qmpi(command, tmp_path / "trace")
+        assert result.returncode == 2 and "MPI_Allreduce" in result.stdout
+        assert f"{path} {words}" in result.stdout + result.stderr
+    assert "rank-1.qtrace does not describe its process: " in broken(path)
+
+
+def test_a_fifo_without_a_reader_cannot_be_the_output(good, tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert f"cannot write {fifo}: the FIFO has no reader" in broken("--to=csv", "-o", fifo, good)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    with subprocess.Popen([QMPI, "trace", "--to=csv", "--ranks=0", "-o", fifo, good], env=clean_environment()) as process:
+        os.set_blocking(reader, True)
+        text = b""
+        while process.poll() is None or not text:
+            text += os.read(reader, 65536)
+    text += os.read(reader, 1 << 20)
+    os.close(reader)
+    assert process.returncode == 0 and text.decode() == trace("--to=csv", "--ranks=0", good).stdout
 
 
 def test_a_truncated_file_is_read_up_to_its_end(tmp_path):

@@ -192,7 +192,7 @@ static void a_truncated_file_is_read_up_to_its_end(void **unused)
         struct trace *trace = trace_reader_open(path, &problem);
         size_t count, missing = 0;
         if (!trace) {
-            assert_true(size < 8);
+            assert_true(size < sample.first); /* the header describes the process */
             assert_non_null(strstr(problem, "\nhint: "));
             free(problem);
             continue;
@@ -255,7 +255,7 @@ static void damage_is_found(void **unused)
         char *problem = NULL;
         trace = trace_reader_open(path, &problem);
         if (!trace) {
-            assert_true(i / sizeof bits < 8);
+            assert_true(i / sizeof bits < sample.first);
             free(problem);
             continue;
         }

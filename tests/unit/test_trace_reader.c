@@ -361,9 +361,14 @@ static void the_processes_of_a_run_are_read_in_order_of_time(void **unused)
     assert_int_equal(trace->processes[2].rank, 3);
     assert_non_null(strstr(trace->warnings, "the file of rank 2 of 4 is missing\n"));
     assert_non_null(strstr(trace->warnings, "copy.qtrace"));
-    assert_non_null(strstr(trace->warnings, "old.qtrace"));
+    assert_non_null(strstr(trace->warnings, "there are traces of two runs: the one that began last "
+                                            "is read; one file of the other is not: "));
+    assert_non_null(strstr(trace->warnings, "old.qtrace\n"));
     assert_non_null(strstr(trace->warnings, "wrong.qtrace is not a trace file of qmpi\n"));
-    assert_non_null(strstr(trace->warnings, "early.qtrace"));
+    assert_non_null(
+        strstr(trace->warnings, "one file ends before MPI was initialized, and is not read: "));
+    assert_non_null(strstr(trace->warnings, "early.qtrace\n"));
+    assert_true(trace->is_partial);
     assert_null(strstr(trace->warnings, "hint"));
     assert_int_equal(trace->base, 500000);
     assert_int_equal(trace->started, 2000000);

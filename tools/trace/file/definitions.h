@@ -227,6 +227,7 @@ struct trace_definitions_reader {
     uint64_t budget; /* number of bytes that may still be allocated */
     uint64_t seen;   /* number of definitions and blocks of events */
     bool is_exhausted;
+    bool has_process; /* the definition of the process was read */
 };
 
 /* Adds the definitions of a block. Returns false at the first invalid definition, or if memory or

@@ -127,7 +127,8 @@ static bool take_process(struct trace_definitions_reader *reader, struct trace_b
     process->is_ring = trace_bytes_take_varint(input) != 0;
     process->omits = trace_bytes_left(input) ? (unsigned)trace_bytes_take_varint(input) : 0;
     process->clock_number = trace_bytes_left(input) ? trace_bytes_take_word(input) : 0;
-    return !input->failed;
+    reader->has_process = !input->failed;
+    return reader->has_process;
 }
 
 static bool take_kinds(struct trace_definitions_reader *reader, struct trace_bytes_input *input)

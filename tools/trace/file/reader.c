@@ -72,6 +72,7 @@ static bool add_directory(struct opened_trace *opened, const char *path, char **
                 first_problem = qmpi_copy(file_problem);
             file_problem[strcspn(file_problem, "\n")] = '\0';
             add_warning(opened, file_problem);
+            opened->trace.is_partial = true;
         }
         free(file);
     }
@@ -89,7 +90,7 @@ static bool add_directory(struct opened_trace *opened, const char *path, char **
 
 static void warn_of_damage(struct opened_trace *opened)
 {
-    const struct trace *trace = &opened->trace;
+    struct trace *trace = &opened->trace;
     for (size_t i = 0; i < trace->process_count; i++) {
         const struct trace_source *source = &opened->sources[i];
         if (source->damaged && source->lost)
@@ -104,6 +105,7 @@ static void warn_of_damage(struct opened_trace *opened)
         if (source->is_exhausted)
             add_warning(opened,
                         qmpi_message("%s has more definitions than fit into memory", source->path));
+        trace->is_partial = trace->is_partial || source->damaged || source->is_exhausted;
     }
 }
 
@@ -160,15 +162,22 @@ static void choose_run(struct opened_trace *opened)
         remove_process(opened, i);
     }
     if (others)
-        add_warning(opened,
-                    qmpi_message("there are traces of several runs: the one that began last is "
-                                 "read; %zu files of others are not, such as %s",
-                                 others, other));
+        add_warning(opened, others == 1
+                                ? qmpi_message("there are traces of two runs: the one that began "
+                                               "last is read; one file of the other is not: %s",
+                                               other)
+                                : qmpi_message("there are traces of several runs: the one that "
+                                               "began last is read; %zu files of others are not, "
+                                               "such as %s",
+                                               others, other));
     if (early)
-        add_warning(opened,
-                    qmpi_message("%zu files end before MPI was initialized, and are not read, "
-                                 "such as %s",
-                                 early, first));
+        add_warning(opened, early == 1
+                                ? qmpi_message("one file ends before MPI was initialized, and is "
+                                               "not read: %s",
+                                               first)
+                                : qmpi_message("%zu files end before MPI was initialized, and are "
+                                               "not read, such as %s",
+                                               early, first));
     free(other);
     free(first);
 }
@@ -429,9 +438,7 @@ static void set_times(struct opened_trace *opened)
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
-/* Returns the directory of a trace if `path` is the anchor file of its archive, and otherwise
- * `path`. */
-static char *directory_of(const char *path)
+char *trace_reader_directory(const char *path)
 {
     const char *name = strrchr(path, '/');
     name = name ? name + 1 : path;
@@ -444,7 +451,7 @@ struct trace *trace_reader_open(const char *path, char **problem)
 {
     struct opened_trace *opened = qmpi_allocate(1, sizeof *opened);
     struct stat status;
-    opened->trace.path = directory_of(path);
+    opened->trace.path = trace_reader_directory(path);
     opened->trace.warnings = qmpi_copy("");
     const bool is_directory = !stat(opened->trace.path, &status) && S_ISDIR(status.st_mode);
     if (is_directory ? !add_directory(opened, opened->trace.path, problem)

@@ -30,6 +30,7 @@ struct trace {
                         there is only one process or clock */
     bool has_bound;  /* false if there are several clocks and they were not compared */
     char *warnings;  /* problems of the files, one in each line; "" if there are none */
+    bool is_partial; /* a file could not be read, or not completely; the warnings name it */
 };
 
 /*
@@ -50,6 +51,10 @@ void trace_reader_close(struct trace *trace);
  * for `started` minus `base`.
  */
 void trace_reader_share_times(struct trace *trace, int64_t base, int64_t epoch);
+
+/* Returns the directory of a trace if `path` is the file traces.otf2 in it, and otherwise `path`.
+ * The caller frees the result. */
+char *trace_reader_directory(const char *path);
 
 /* Returns errno if a file of the trace could not be opened again, otherwise 0. After such a
  * failure, the events that were read are incomplete. */

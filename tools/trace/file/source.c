@@ -350,6 +350,14 @@ static bool read_source(struct trace_source *source, struct trace_process *proce
                          path, trace_block_zstd_hint());
         return false;
     }
+    if (!definitions->has_process) {
+        *problem =
+            qmpi_message("%s does not describe its process: it is damaged, or was cut off at "
+                         "its beginning\n"
+                         "hint: copy the file again, or record the trace again",
+                         path);
+        return false;
+    }
     set_event_counts(source, process);
     return true;
 }
