@@ -7,33 +7,34 @@
 
 /* ---- Events within a call -------------------------------------------------------------------- */
 
-struct transfers {
+struct received_messages {
     struct recorder *recorder;
     struct trace_event event;
-    int sending;
 };
 
-static void put_transfer(void *data, const QMPIX_Transfer *transfer)
+static void put_received_message(void *data, const QMPIX_Transfer *transfer)
 {
-    struct transfers *transfers = data;
-    if (transfer->sending != transfers->sending)
+    struct received_messages *messages = data;
+    if (transfer->sending)
         return;
-    transfers->event.peer = recorder_peer(transfer->peer);
-    transfers->event.tag = recorder_tag(transfer->tag);
-    transfers->event.bytes = (uint64_t)transfer->bytes;
-    recorder_put_event(transfers->recorder, &transfers->event);
+    messages->event.peer = recorder_peer(transfer->peer);
+    messages->event.tag = recorder_tag(transfer->tag);
+    messages->event.bytes = (uint64_t)transfer->bytes;
+    recorder_put_event(messages->recorder, &messages->event);
 }
 
-static void put_messages(struct recorder *recorder, const QMPIX_Call *call, int sending,
-                         uint32_t comm, uint64_t ticks)
+static void put_received_messages(struct recorder *recorder, const QMPIX_Call *call, uint32_t comm,
+                                  uint64_t ticks)
 {
-    struct transfers transfers = {.recorder = recorder, .sending = sending};
-    trace_event_clear(&transfers.event, sending ? TRACE_SEND : TRACE_RECV, ticks);
-    transfers.event.comm = comm;
-    QMPIX_Call_for_each_transfer(call, put_transfer, &transfers);
+    struct received_messages messages = {.recorder = recorder};
+    trace_event_clear(&messages.event, TRACE_RECV, ticks);
+    messages.event.comm = comm;
+    QMPIX_Call_for_each_transfer(call, put_received_message, &messages);
 }
 
-bool call_events_know_message(const struct recorder *recorder, const QMPIX_Call *call)
+/* Returns whether the message that a call sends is known without queries of MPI, because its
+ * datatype and communicator are those of the last such call of the recorder. */
+static bool knows_message(const struct recorder *recorder, const QMPIX_Call *call)
 {
     return traits_of(call)->is_simple && argument_int(call, MESSAGE_PEER) >= 0 &&
            argument_int(call, MESSAGE_COUNT) >= 0 &&
@@ -41,21 +42,74 @@ bool call_events_know_message(const struct recorder *recorder, const QMPIX_Call 
            recorder_is_last_comm(recorder, call, MESSAGE_COMM);
 }
 
-/* Records the message that a call sends. */
-static void put_sent_message(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
+static void describe_known_message(const struct recorder *recorder, const QMPIX_Call *call,
+                                   struct trace_event *event)
 {
-    struct trace_event event;
-    if (!call_events_know_message(recorder, call)) {
-        put_messages(recorder, call, 1, objects_find_comm(recorder, call, traits_of(call)->comm),
-                     ticks);
+    event->comm = recorder->comm;
+    event->peer = argument_int(call, MESSAGE_PEER);
+    event->tag = recorder_tag(argument_int(call, MESSAGE_TAG));
+    event->bytes = (uint64_t)argument_int(call, MESSAGE_COUNT) * recorder->type_size;
+}
+
+struct sent_message {
+    struct trace_event *event;
+    bool is_found;
+};
+
+static void note_sent_message(void *data, const QMPIX_Transfer *transfer)
+{
+    struct sent_message *message = data;
+    if (!transfer->sending)
         return;
+    message->event->peer = recorder_peer(transfer->peer);
+    message->event->tag = recorder_tag(transfer->tag);
+    message->event->bytes = (uint64_t)transfer->bytes;
+    message->is_found = true;
+}
+
+/* Describes the message that a call sends. Returns false if it sends none. */
+static bool describe_sent_message(struct recorder *recorder, const QMPIX_Call *call,
+                                  struct trace_event *event)
+{
+    struct sent_message message = {.event = event};
+    event->comm = objects_find_comm(recorder, call, traits_of(call)->comm);
+    QMPIX_Call_for_each_transfer(call, note_sent_message, &message);
+    return message.is_found;
+}
+
+/* Describes the message that a call sends, or its access to a window: the event at its beginning
+ * for which MPI must be queried. Returns false if there is none. */
+static bool describe_begin(struct recorder *recorder, const QMPIX_Call *call,
+                           struct trace_event *event)
+{
+    const struct traits *traits = traits_of(call);
+    switch (traits->action) {
+    case DOES_SEND:
+    case DOES_TRANSFER:
+        trace_event_clear(event, TRACE_SEND, 0);
+        return describe_sent_message(recorder, call, event);
+    case DOES_RMA:
+        if (traits->request >= 0)
+            return false;
+        operation_describe_access(recorder, call, TRACE_NO_REQUEST, 0, event);
+        return true;
+    default:
+        return false;
     }
-    trace_event_clear(&event, TRACE_SEND, ticks);
-    event.comm = recorder->comm;
-    event.peer = argument_int(call, MESSAGE_PEER);
-    event.tag = recorder_tag(argument_int(call, MESSAGE_TAG));
-    event.bytes = (uint64_t)argument_int(call, MESSAGE_COUNT) * recorder->type_size;
-    recorder_put_event(recorder, &event);
+}
+
+void call_events_prepare(struct recorder *recorder, const struct flight *flight)
+{
+    const QMPIX_Call *call = flight->call;
+    const int comm = traits_of(call)->comm;
+    if (comm >= 0)
+        objects_prepare_comm(recorder, call, comm);
+    recorder->prepared = NULL;
+    if (knows_message(recorder, call))
+        return;
+    recorder->has_prepared_event = describe_begin(recorder, call, &recorder->prepared_event);
+    recorder->prepared_mark = flight->mark;
+    recorder->prepared = flight;
 }
 
 static void put_collective(struct recorder *recorder, const QMPIX_Call *call,
@@ -102,7 +156,30 @@ static void put_call_object(struct recorder *recorder, const QMPIX_Call *call, u
         recorder_put_event(recorder, &event);
 }
 
-static void put_begin_events(struct recorder *recorder, const QMPIX_Call *call, uint64_t ticks)
+/* Records the message or the access at the beginning of a call, which was prepared or not. */
+static void put_begin(struct recorder *recorder, const QMPIX_Call *call, bool is_prepared,
+                      uint64_t ticks)
+{
+    struct trace_event event;
+    bool has_event;
+    if (is_prepared) {
+        event = recorder->prepared_event;
+        has_event = recorder->has_prepared_event;
+    } else if (knows_message(recorder, call)) {
+        trace_event_clear(&event, TRACE_SEND, ticks);
+        describe_known_message(recorder, call, &event);
+        has_event = true;
+    } else {
+        has_event = objects_may_ask(recorder, call) && describe_begin(recorder, call, &event);
+    }
+    if (!has_event)
+        return;
+    event.ticks = ticks;
+    recorder_put_event(recorder, &event);
+}
+
+static void put_begin_events(struct recorder *recorder, const QMPIX_Call *call, bool is_prepared,
+                             uint64_t ticks)
 {
     const struct traits *traits = traits_of(call);
     if (traits->tells_comm || traits->tells_file)
@@ -110,16 +187,11 @@ static void put_begin_events(struct recorder *recorder, const QMPIX_Call *call, 
     switch (traits->action) {
     case DOES_SEND:
     case DOES_TRANSFER:
-        put_sent_message(recorder, call, ticks);
+    case DOES_RMA:
+        put_begin(recorder, call, is_prepared, ticks);
         break;
     case DOES_COLLECTIVE:
         put_collective(recorder, call, TRACE_COLLECTIVE_BEGIN, ticks);
-        break;
-    case DOES_RMA:
-        if (traits->request < 0 &&
-            (objects_may_ask(recorder, call) ||
-             objects_find_window(recorder, call, traits->window) != TRACE_NONE))
-            operation_put_access(recorder, call, TRACE_NO_REQUEST, ticks);
         break;
     default:
         break;
@@ -167,10 +239,11 @@ void call_events_end(struct recorder *recorder, struct flight *flight, const QMP
     switch (traits->action) {
     case DOES_RECEIVE:
     case DOES_TRANSFER:
-        put_messages(recorder, call, 0, objects_find_comm(recorder, call, traits->comm), ticks);
+        put_received_messages(recorder, call, objects_find_comm(recorder, call, traits->comm),
+                              ticks);
         break;
     case DOES_RECEIVE_MATCHED:
-        put_messages(recorder, call, 0, operation_message_comm(flight), ticks);
+        put_received_messages(recorder, call, operation_message_comm(flight), ticks);
         break;
     case DOES_COLLECTIVE:
         put_collective(recorder, call, TRACE_COLLECTIVE_END, ticks);
@@ -210,9 +283,11 @@ void call_events_open(struct recorder *recorder, struct flight *flight)
     uint64_t begin = *flights_times(flight->call);
     if (!begin)
         begin = ticks_now(); /* a layer has made a call before this one is carried out */
+    const bool is_prepared = !flight->call->result && recorder->prepared == flight &&
+                             recorder->prepared_mark == flight->mark;
     recorder_put(recorder, RECORD_OPEN, flight->number, begin, 0);
     flights_publish_since(flight, FLIGHT_NOTED, begin);
-    put_begin_events(recorder, flight->call, begin);
+    put_begin_events(recorder, flight->call, is_prepared, begin);
 }
 
 void call_events_open_all(struct recorder *recorder)

@@ -16,9 +16,10 @@
  * records. */
 void call_events_open(struct recorder *recorder, struct flight *flight);
 
-/* Returns whether the message that a call of MPI_Send or a similar function sends is known without
- * queries of MPI: its datatype and communicator are those of the last such call of the recorder. */
-bool call_events_know_message(const struct recorder *recorder, const QMPIX_Call *call);
+/* Queries MPI about a call that begins, so that it can be opened later without queries. To be
+ * called when the flight was published, before the call is carried out. It is opened, if at all,
+ * before another call of the recorder is prepared. */
+void call_events_prepare(struct recorder *recorder, const struct flight *flight);
 
 /* Opens all calls in progress. */
 void call_events_open_all(struct recorder *recorder);

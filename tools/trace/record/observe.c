@@ -66,7 +66,8 @@ static inline enum single_record single_record_of(const struct layer *layer, con
  * callback, or a signal handler. If it then makes a call that needs no lock, such as
  * MPI_Initialized, the outer call is opened, and its events are recorded. A query of the tool that
  * needs the lock would end the process or hang. So at this thread level, the outer call is prepared
- * when it begins (prepare_opening), and MPI is not queried when it is opened within an inner one.
+ * when it begins (call_events_prepare), and MPI is not queried when it is opened within an inner
+ * one.
  */
 static void ask_early(struct layer *layer)
 {
@@ -115,31 +116,6 @@ static void follow_before(struct recorder *recorder, struct flight *flight, cons
     }
 }
 
-/* Called when a call begins, if MPI must not be queried within it. Defines its communicator. If
- * the events at its beginning would require another query, opens it. This makes the trace larger
- * only by calls of which a single record would have sufficed: messages whose datatype or
- * communicator is not that of the last one. */
-static void prepare_opening(struct recorder *recorder, struct flight *flight,
-                            const QMPIX_Call *call)
-{
-    const struct traits *traits = traits_of(call);
-    if (traits->comm >= 0)
-        objects_prepare_comm(recorder, call, traits->comm);
-    switch (traits->action) {
-    case DOES_SEND:
-    case DOES_TRANSFER:
-        if (!call_events_know_message(recorder, call))
-            call_events_open(recorder, flight);
-        break;
-    case DOES_RMA:
-        if (objects_find_window(recorder, call, traits->window) != TRACE_NONE)
-            call_events_open(recorder, flight);
-        break;
-    default:
-        break;
-    }
-}
-
 static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = recorder->layer;
@@ -168,7 +144,7 @@ static void begin_call(struct recorder *recorder, const QMPIX_Call *call, QMPIX_
         flights_publish_run(flight, call, word);
         if (atomic_load_explicit(&layer->asks_early, memory_order_relaxed) &&
             traits_have_begin_events(traits_of(call)))
-            prepare_opening(recorder, flight, call);
+            call_events_prepare(recorder, flight);
     }
 }
 
@@ -245,43 +221,6 @@ static bool is_plain(const struct flight *flight, const struct traits *traits, b
     }
 }
 
-/* Sets *size to the size of a call's datatype, and stores the size in the recorder if the datatype
- * is predefined; the handles of others may be reused after they are freed. With a count of 0, sets
- * *size to 0, because the datatype may be invalid: the MPI library need not check it. Returns false
- * if MPI does not tell the size. */
-__attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
-                                                         const QMPIX_Call *call, uint64_t *size)
-{
-    const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
-    const uint64_t word = argument_word(call, MESSAGE_TYPE);
-    MPI_Count bytes = 0;
-    *size = 0;
-    if (!argument_int(call, MESSAGE_COUNT))
-        return true;
-    if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
-        return false;
-    *size = (uint64_t)bytes;
-    if (recorder->derived_word == word)
-        return true;
-    if (!argument_type_is_predefined(type)) {
-        recorder->derived_word = word;
-        return true;
-    }
-    recorder->type_word = 0;
-    recorder->type_size = *size;
-    recorder->type_word = word;
-    return true;
-}
-
-/* Remembers the datatype and the communicator of a message that was sent, so that the next call
- * with them can be recorded in few steps: see prepare_opening. */
-static void remember_message(struct recorder *recorder, const QMPIX_Call *call)
-{
-    uint64_t size;
-    recorder_type_size(recorder, call, &size);
-    objects_find_comm(recorder, call, MESSAGE_COMM);
-}
-
 /* Makes the records of a call that has returned. */
 static void finish_call(struct recorder *recorder, struct flight *flight, const QMPIX_Call *call,
                         const QMPIX_Word *word)
@@ -314,8 +253,6 @@ static void finish_call(struct recorder *recorder, struct flight *flight, const 
     call_events_open_all(recorder);
     if (has_succeeded)
         call_events_post(recorder, flight, call, was_open ? end : begin);
-    if (has_succeeded && was_open && traits->action == DOES_SEND && traits->is_simple)
-        remember_message(recorder, call);
     follow_after(recorder, flight, call, word, has_succeeded, end);
     if (traits->action == DOES_CONTROL)
         control_after(recorder, call, has_succeeded, end);
@@ -358,6 +295,34 @@ static inline uint32_t find_message_comm(struct recorder *recorder, const QMPIX_
     return __builtin_expect(recorder_is_last_comm(recorder, call, MESSAGE_COMM), 1)
                ? recorder->comm
                : objects_find_comm(recorder, call, MESSAGE_COMM);
+}
+
+/* Sets *size to the size of a call's datatype, and stores the size in the recorder if the datatype
+ * is predefined; the handles of others may be reused after they are freed. With a count of 0, sets
+ * *size to 0, because the datatype may be invalid: the MPI library need not check it. Returns false
+ * if MPI does not tell the size. */
+__attribute__((noinline)) static bool recorder_type_size(struct recorder *recorder,
+                                                         const QMPIX_Call *call, uint64_t *size)
+{
+    const MPI_Datatype type = argument_type(call, MESSAGE_TYPE);
+    const uint64_t word = argument_word(call, MESSAGE_TYPE);
+    MPI_Count bytes = 0;
+    *size = 0;
+    if (!argument_int(call, MESSAGE_COUNT))
+        return true;
+    if (PMPI_Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0)
+        return false;
+    *size = (uint64_t)bytes;
+    if (recorder->derived_word == word)
+        return true;
+    if (!argument_type_is_predefined(type)) {
+        recorder->derived_word = word;
+        return true;
+    }
+    recorder->type_word = 0;
+    recorder->type_size = *size;
+    recorder->type_word = word;
+    return true;
 }
 
 /* Finds the peer and the tag in the status. Returns false if end_any must record the call. */

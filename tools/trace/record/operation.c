@@ -9,25 +9,31 @@
 
 /* ---- One-sided accesses ---------------------------------------------------------------------- */
 
-void operation_put_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
-                          uint64_t ticks)
+void operation_describe_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
+                               uint64_t ticks, struct trace_event *event)
 {
     const struct traits *traits = traits_of(call);
-    struct trace_event event;
     MPI_Count sent = 0, received = 0;
     int peer = MPI_PROC_NULL;
     QMPIX_Call_get_bytes(call, &sent, &received);
     QMPIX_Call_get_peer(call, &peer, NULL, NULL);
-    trace_event_clear(&event,
+    trace_event_clear(event,
                       traits->is_atomic ? TRACE_RMA_ATOMIC
                       : traits->is_get  ? TRACE_RMA_GET
                                         : TRACE_RMA_PUT,
                       ticks);
-    event.object = objects_find_window(recorder, call, traits->window);
-    event.peer = recorder_peer(peer);
-    event.bytes = (uint64_t)sent;
-    event.received = (uint64_t)received;
-    event.request = request;
+    event->object = objects_find_window(recorder, call, traits->window);
+    event->peer = recorder_peer(peer);
+    event->bytes = (uint64_t)sent;
+    event->received = (uint64_t)received;
+    event->request = request;
+}
+
+static void put_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
+                       uint64_t ticks)
+{
+    struct trace_event event;
+    operation_describe_access(recorder, call, request, ticks, &event);
     recorder_put_event(recorder, &event);
 }
 
@@ -214,7 +220,7 @@ void operation_post(struct recorder *recorder, struct flight *flight, const QMPI
         return;
     describe_operation(recorder, operation, flight, call);
     if (operation->kind == OPERATION_RMA)
-        operation_put_access(recorder, call, operation->request, ticks);
+        put_access(recorder, call, operation->request, ticks);
     else
         put_begin_event(recorder, operation, ticks);
     pending_publish(&operation->pending, handle);

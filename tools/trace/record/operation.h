@@ -72,9 +72,9 @@ void operation_cancel(struct recorder *recorder, const QMPIX_Call *call);
 /* Remembers the communicator of a matched message. This function is for DOES_MATCH. */
 void operation_match_message(struct recorder *recorder, const QMPIX_Call *call);
 
-/* Records a one-sided access. `request` is the number of its request, or TRACE_NO_REQUEST. */
-void operation_put_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
-                          uint64_t ticks);
+/* Describes a one-sided access. `request` is the number of its request, or TRACE_NO_REQUEST. */
+void operation_describe_access(struct recorder *recorder, const QMPIX_Call *call, uint64_t request,
+                               uint64_t ticks, struct trace_event *event);
 
 /* ---- Around a call --------------------------------------------------------------------------- */
 

@@ -197,6 +197,12 @@ struct recorder {
     /* These are the number of records that were lost since the last chunk, and the time of the
      * first of them. */
     uint64_t dropped, dropped_from;
+    /* The call that was prepared last (call_events_prepare), by its flight and the mark of it, and
+     * the event at its beginning if it has one. */
+    const struct flight *prepared;
+    uint64_t prepared_mark;
+    bool has_prepared_event;
+    struct trace_event prepared_event;
     uint64_t request, request_end; /* next number for a request, and the end of the range */
     struct handle_leavings leavings;
     struct site_cache *site_cache;
