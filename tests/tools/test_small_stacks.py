@@ -6,6 +6,7 @@ import json
 import pytest
 from profile_support import TOOL_PATH
 from support import ASAN, BUILD, BUNDLED_TOOLS, OPEN_MPI, run_mpi
+from trace_support import read
 
 SMALL_STACK = BUILD / "tests" / "tools" / "programs" / "tools_small_stack"
 # The minimum stack size with which the calls of the program work without tools. The program uses a larger stack if the
@@ -75,3 +76,14 @@ def test_the_first_call_may_come_from_the_smallest_stack(tmp_path, first, tools)
     result = run_mpi(SMALL_STACK, 16, first, ranks=1, tools=tools, cwd=tmp_path,
                      env={"QMPI_TOOL_PATH": TOOL_PATH})
     assert result.returncode == 0 and result.stdout == "done\n"
+
+
+@pytest.mark.parametrize("memory", ["64M", "1M"])
+def test_a_trace_is_begun_on_the_smallest_stack(tmp_path, memory):
+    """Without MPI_Init, the file is begun when the process exits, or earlier if the memory is full."""
+    result = run_mpi(SMALL_STACK, 16, "only", ranks=1, tools=f"trace,memory={memory}", cwd=tmp_path,
+                     env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
+    assert result.returncode == 0 and result.stdout == "done\n"
+    path, = tmp_path.iterdir()
+    processes, _ = read(path)
+    assert [process.calls()["MPI_Initialized"] for process in processes.values()] == [100000]

@@ -5,7 +5,8 @@
  * how the thread ends the run: `finalize`, `exit`, `abort`, or `snapshot`, which saves a snapshot
  * and then finalizes MPI. Without END, the main thread finalizes MPI. With `first` or `first_pmpi`,
  * the thread makes nothing but the first MPI call of the process, and the main thread initializes
- * and finalizes MPI. With `handler`, a signal handler on a stack of this size does the same.
+ * and finalizes MPI. With `handler`, a signal handler on a stack of this size does the same. With
+ * `only`, the thread makes 100000 calls, and ends the process without MPI_Init.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -71,6 +72,14 @@ static void *call_first(void *data)
     return data;
 }
 
+static void *call_only(void *data)
+{
+    for (int i = 0; i < 100000; i++)
+        MPI_Initialized(&initialized);
+    puts("done");
+    exit(data != NULL);
+}
+
 static void *call_first_pmpi(void *data)
 {
     PMPI_Initialized(&initialized);
@@ -129,6 +138,8 @@ int main(int argc, char **argv)
         run_thread(size, call_first_pmpi, NULL);
     else if (!strcmp(how, "handler"))
         call_in_handler(size);
+    else if (!strcmp(how, "only"))
+        run_thread(size, call_only, NULL);
     const int is_first = initialized == 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

@@ -86,9 +86,11 @@ static void open_process_file(struct layer *layer)
     free(path);
 }
 
-bool process_file_start_early(struct layer *layer)
+/* `data` is the layer. */
+static void start_early(void *data)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct layer *layer = data;
     char *path = NULL, *host = host_name();
     pthread_mutex_lock(&lock);
     if (!atomic_load(&layer->writer.runs) && !layer->has_failed_early && host &&
@@ -97,6 +99,13 @@ bool process_file_start_early(struct layer *layer)
     pthread_mutex_unlock(&lock);
     free(path);
     free(host);
+}
+
+/* The version of the MPI library and the path of the program are read, for which the stack of the
+ * thread may be too small. */
+bool process_file_start_early(struct layer *layer)
+{
+    qmpi_call_stack_run_here(start_early, layer);
     return atomic_load(&layer->writer.runs);
 }
 
@@ -205,9 +214,10 @@ static bool choose_directory(struct layer *layer)
     return !problem;
 }
 
-/* Begins the file of a process that does not communicate with the others. */
-static void start_alone(struct layer *layer)
+/* Begins the file of a process that does not communicate with the others. `data` is the layer. */
+static void start_alone(void *data)
 {
+    struct layer *layer = data;
     int lock = -1;
     if (layer->launcher_rank < 0 ? prepare_directory(layer, &lock) : choose_directory(layer)) {
         choose_run_number_alone(layer, layer->run);
@@ -280,7 +290,7 @@ static void complete_file(struct layer *layer, enum trace_process_end end, const
     if (atomic_exchange(&layer->finished, true))
         return;
     if (!atomic_load(&layer->writer.runs) && has_records(layer) && layer_is_on(layer))
-        start_alone(layer);
+        qmpi_call_stack_run_here(start_alone, layer);
     layer_set_off(layer, LAYER_OFF_CLOSED, true);
     if (layer_writes(layer))
         writer_finish(layer, end, detail, FOREVER);
