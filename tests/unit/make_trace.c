@@ -5,6 +5,8 @@
  *   make_trace files DIRECTORY < DESCRIPTION      writes the files of the described processes
  *   make_trace random DIRECTORY SEED              writes the files of a random run
  *   make_trace write MODULE PATH DIRECTORY        writes an archive of a trace, in one process
+ *   make_trace vanish MODULE FILE DIRECTORY       does the same from the second microsecond on, for
+ *                                                 a file that it removes when the file was opened
  *   make_trace together MODULE DIRECTORY FILE...  writes an archive, in one process for each FILE
  *
  * MODULE is the path of TRACE_OTF2_FILE. A FILE `-` stands for a process without a file. Each line
@@ -359,6 +361,20 @@ static int write_alone(const char *module, const char *path, const char *directo
     return report(good, problem);
 }
 
+static int write_vanished(const char *module, const char *path, const char *directory)
+{
+    const struct trace_otf2 *otf2 = open_module(module);
+    const struct trace_cursor_selection late = {.has_begin = true, .begin = 1000};
+    char *problem;
+    struct trace *trace = trace_reader_open(path, &problem);
+    if (!trace)
+        return report(false, problem);
+    unlink(path);
+    const bool good = otf2->write(trace, directory, &late, &problem);
+    trace_reader_close(trace);
+    return report(good, problem);
+}
+
 /* The connections of a process. Each process has a socket to the root, which is rank 0. */
 struct network {
     int rank, size;
@@ -492,6 +508,8 @@ int main(int argc, char **argv)
     }
     if (argc == 5 && !strcmp(argv[1], "write"))
         return write_alone(argv[2], argv[3], argv[4]);
+    if (argc == 5 && !strcmp(argv[1], "vanish"))
+        return write_vanished(argv[2], argv[3], argv[4]);
     if (argc >= 5 && argc <= MOST && !strcmp(argv[1], "together"))
         return write_together(argv[2], argv[3], argv + 4, argc - 4);
     stop_with("see the first lines of make_trace.c");

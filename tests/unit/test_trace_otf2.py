@@ -324,6 +324,13 @@ def test_a_failure_to_write_is_reported_and_leaves_no_archive(tmp_path):
     assert not (tmp_path / "archive").exists()
 
 
+def test_the_reason_why_a_file_cannot_be_read_again_is_named(tmp_path):
+    file, *_ = sorted(everything().make(tmp_path / "files").iterdir())
+    _, problem = run(MAKE, "vanish", MODULE, file, tmp_path / "archive", code=1)
+    assert problem.startswith("cannot write an archive: a file of the trace cannot be read: No such file or directory\nhint: ")
+    assert not (tmp_path / "archive").exists()
+
+
 def test_without_the_module_one_message_names_the_package_to_install(tmp_path):
     _, problem = run(MAKE, "write", tmp_path / "none", tmp_path, tmp_path, code=1)
     assert problem.startswith("the library that writes OTF2 cannot be opened: ")

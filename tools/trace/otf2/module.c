@@ -176,6 +176,16 @@ static void write_parts(struct trace_archive *archive, const struct trace *trace
     trace_plan_clear(&plan);
 }
 
+/* Returns the message that the events cannot be read, or NULL if memory is exhausted. */
+static char *explain_reading(const struct trace *trace)
+{
+    const int error = trace_reader_error(trace);
+    return error ? qmpi_message("cannot write an archive: a file of the trace cannot be read: %s\n"
+                                "hint: check that the files are still there, and `ulimit -n`",
+                                strerror(error))
+                 : NULL;
+}
+
 static bool write_alone(const struct trace *trace, const char *directory,
                         const struct trace_cursor_selection *selection, char **problem)
 {
@@ -189,7 +199,7 @@ static bool write_alone(const struct trace *trace, const char *directory,
     }
     struct window window;
     if (!find_window(&window, trace, selection) || !parts || !number_parts(parts, count)) {
-        *problem = strdup(no_memory);
+        *problem = explain_reading(trace);
         free_window(&window);
         free(parts);
         return false;
