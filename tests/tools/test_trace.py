@@ -436,6 +436,16 @@ def test_if_the_memory_is_full_threads_wait_or_lost_events_are_counted(tmp_path)
         assert full == "drop" or not dropped
 
 
+def test_lost_events_are_those_of_the_thread_that_lost_them(tmp_path):
+    """A thread may end before it gets memory again."""
+    process = trace(tmp_path, MANY, "bursts=20000", options=",memory=1M,full=drop", archive=False, ranks=1)[0]
+    lost = {location: sum(int(event["bytes"]) for event in events if event["kind"] == "dropped")
+            for location, events in process.events.items()}
+    assert sum(lost.values()) == int(process.traits["dropped"])
+    made = {location: sum(event["kind"] == "enter" for event in events) for location, events in process.events.items()}
+    assert [made[location] + lost[location] for location in made][1:] == [20000] * 8, lost
+
+
 def test_a_ring_buffer_contains_the_last_part_of_the_run(tmp_path):
     process = trace(tmp_path, MANY, "calls=100000", options=",memory=1M,buffer=ring", archive=False, ranks=1)[0]
     assert 10000 < process.calls()["MPI_Initialized"] < 100000 and process.traits["ring"] == "1"

@@ -5,6 +5,7 @@
  * - calls=N: makes N calls.
  * - trips=N: sends a message from rank 0 to rank 1 and back, N times.
  * - threads=N: N threads, at most 64, make 1000 calls each.
+ * - bursts=N: 8 threads make N calls each, one thread after the other.
  * - signals=N: makes calls while N signals arrive, whose handler makes a call.
  * - wait: waits until the file `go` exists.
  * - usr2: raises SIGUSR2.
@@ -65,6 +66,21 @@ static void threads(long count)
         pthread_create(&all[i], NULL, run_thread, NULL);
     for (long i = 0; i < count && i < 64; i++)
         pthread_join(all[i], NULL);
+}
+
+static void *run_burst(void *count)
+{
+    initialized(*(const long *)count);
+    return count;
+}
+
+static void bursts(long count)
+{
+    for (int i = 0; i < 8; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, run_burst, &count);
+        pthread_join(thread, NULL);
+    }
 }
 
 static volatile sig_atomic_t signals;
@@ -246,6 +262,8 @@ static void run_step(const char *step, long count)
         trips(count);
     else if (!strcmp(step, "threads"))
         threads(count);
+    else if (!strcmp(step, "bursts"))
+        bursts(count);
     else if (!strcmp(step, "signals"))
         interrupt(count);
     else if (!strcmp(step, "within_calls"))

@@ -137,31 +137,6 @@ enum { PATIENCE = 10, REQUESTS_AT_ONCE = 1 << 16 };
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* Called for each level of a thread that ends. The next thread that uses the level gets another
- * location. */
-static void end_recorder_thread(struct thread_level *level)
-{
-    struct recorder_row *row = (struct recorder_row *)level;
-    for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
-        struct recorder *recorder = row->by_layer[i];
-        atomic_store(&row->locations[i], 0);
-        if (!recorder)
-            continue;
-        flights_forget(&recorder->flights);
-        recorder->leavings.count = 0;
-        recorder_hand_over(recorder, true);
-        atomic_store(&recorder->has_location, false);
-        recorder->sequence = 0;
-        recorder->state = recorder->switches = 0;
-        recorder->is_off = false;
-    }
-}
-
-void recorder_start(void)
-{
-    thread_level_start(sizeof(struct recorder_row), end_recorder_thread);
-}
-
 struct recorder *recorder_make(struct thread_level *level, struct layer *layer)
 {
     struct recorder_row *row = (struct recorder_row *)level;
@@ -273,6 +248,7 @@ static void *begin_chunk(struct recorder *recorder, struct record_chunk *chunk)
 
 static void drop_record(struct recorder *recorder)
 {
+    recorder_find_location(recorder); /* whose records are lost */
     if (!recorder->dropped++)
         recorder->dropped_from = ticks_now();
     atomic_fetch_add(&recorder->layer->dropped, 1);
@@ -297,6 +273,50 @@ void *recorder_next_chunk(struct recorder *recorder)
     chunk->waited = waited;
     chunk->waited_from = from;
     return begin_chunk(recorder, chunk);
+}
+
+/* ---- The end of a thread ----------------------------------------------------------------------
+ */
+
+/* Tells the writer how many records a thread has lost since its last chunk, so that they do not
+ * count as lost by the next thread of the level. */
+static void report_last_drops(struct recorder *recorder)
+{
+    uint64_t from, waited;
+    if (!recorder->dropped || !atomic_load(&recorder->has_location) || !layer_is_in_owner())
+        return;
+    recorder_hand_over(recorder, false);
+    struct record_chunk *chunk = record_chunk_take(recorder->layer->pool);
+    if (!chunk)
+        chunk = wait_for_chunk(recorder, &from, &waited);
+    if (chunk)
+        begin_chunk(recorder, chunk);
+}
+
+/* Called for each level of a thread that ends. The next thread that uses the level gets another
+ * location. */
+static void end_recorder_thread(struct thread_level *level)
+{
+    struct recorder_row *row = (struct recorder_row *)level;
+    for (size_t i = 0; i < sizeof row->by_layer / sizeof *row->by_layer; i++) {
+        struct recorder *recorder = row->by_layer[i];
+        atomic_store(&row->locations[i], 0);
+        if (!recorder)
+            continue;
+        flights_forget(&recorder->flights);
+        recorder->leavings.count = 0;
+        report_last_drops(recorder);
+        recorder_hand_over(recorder, true);
+        atomic_store(&recorder->has_location, false);
+        recorder->sequence = 0;
+        recorder->state = recorder->switches = 0;
+        recorder->is_off = false;
+    }
+}
+
+void recorder_start(void)
+{
+    thread_level_start(sizeof(struct recorder_row), end_recorder_thread);
 }
 
 /* ---- Records --------------------------------------------------------------------------------- */
