@@ -7,6 +7,7 @@ RMA = {"rma_put": "RmaPut", "rma_get": "RmaGet", "rma_atomic": "RmaAtomic"}
 OBJECTS = {"comm_create": "CommCreate", "comm_destroy": "CommDestroy", "win_create": "RmaWinCreate",
            "win_destroy": "RmaWinDestroy", "file_open": "IoCreateHandle", "file_close": "IoDestroyHandle"}
 STATES = {"off": ["OFF"], "on": ["ON"], "dropped": ["OFF", "ON"]}
+UNDEFINED = 2**64 - 1  # OTF2_UNDEFINED_UINT64
 # Collectives whose constants in OTF2 follow from the names of the functions. For other collectives, the constants are
 # not compared.
 COLLECTIVES = {"Barrier", "Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall",
@@ -111,9 +112,13 @@ class Expected:
     def file(self, kind, event):
         if kind == "io_request":
             self.kinds[event["request"]] = "io"
-            return [{"kind": "IoOperationBegin"}, {"kind": "IoOperationIssued"}]
+            return [{"kind": "IoOperationBegin", "asked": UNDEFINED}, {"kind": "IoOperationIssued"}]
         moved = {"kind": "IoOperationComplete", "bytes": int(event["bytes"]) + int(event["received"])}
-        return [moved] if "request" in event else [{"kind": "IoOperationBegin"}, moved]
+        if "request" in event:
+            return [moved]
+        # A file may have fewer bytes than a read has asked for.
+        asked = {"asked": UNDEFINED if int(event["received"]) else moved["bytes"]} if moved["bytes"] else {}
+        return [{"kind": "IoOperationBegin"} | asked, moved]
 
     def of(self, event, calls):
         """Returns the events of the archive for one event. `calls` are the calls in progress, each as (function,
@@ -205,7 +210,7 @@ def tell_archived(location, event):
                 found["members"][number] if number < len(found["members"]) else None)
     for name, short in (("msg_tag", "tag"), ("msg_length", "bytes"), ("request_id", "request"), ("size_sent", "bytes"),
                         ("size_received", "received"), ("bytes", "bytes"), ("bytes_sent", "bytes"),
-                        ("bytes_received", "received"), ("bytes_result", "bytes")):
+                        ("bytes_received", "received"), ("bytes_result", "bytes"), ("bytes_request", "asked")):
         if hasattr(event, name):
             found[short] = getattr(event, name)
     if hasattr(event, "collective_op"):

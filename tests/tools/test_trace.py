@@ -121,6 +121,7 @@ EXPECTED = {
     "files": """
         File_open[call_object WORLD; file_open x.data]
         File_write_at[io x.data bytes=4]
+        File_read_at[io x.data received=4]
         File_iread_at[io_request x.data #1]
         Wait[io x.data #1 received=4]
         File_write_at_all_begin[io x.data bytes=4]

@@ -162,6 +162,7 @@ static void files(const char *name)
     MPI_Request request;
     MPI_File_open(world, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_write_at(file, 4 * rank, out, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_read_at(file, 4 * rank, in, 1, MPI_INT, MPI_STATUS_IGNORE);
     MPI_File_iread_at(file, 4 * rank, in, 1, MPI_INT, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     MPI_File_write_at_all_begin(file, 8 + 4 * rank, out, 1, MPI_INT);

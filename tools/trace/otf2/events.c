@@ -294,12 +294,16 @@ static void complete_access(struct writing *it, struct trace_thread *thread,
                                       request.matching));
 }
 
+/* How many bytes were requested is known only for a write that has ended, because the call would
+ * have failed if it had not written all of them. Reads may have got less than they requested. */
 static void begin_file_access(struct writing *it, struct trace_thread *thread,
-                              const struct trace_event *event, uint64_t bytes, uint64_t matching)
+                              const struct trace_event *event, uint64_t matching)
 {
     const struct trace_thread_call *call = trace_thread_current(thread);
     const struct trace_plan_traits *function = call ? &it->functions[call->function] : NULL;
     const bool writes = event->bytes || (!event->received && function && function->writes_file);
+    const uint64_t requested =
+        writes && event->kind == TRACE_IO ? event->bytes : OTF2_UNDEFINED_UINT64;
     OTF2_IoOperationFlag flags = OTF2_IO_OPERATION_FLAG_NONE;
     if (event->request != TRACE_NO_REQUEST)
         flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
@@ -309,7 +313,7 @@ static void begin_file_access(struct writing *it, struct trace_thread *thread,
                                                               thread->time, event->object,
                                                               writes ? OTF2_IO_OPERATION_MODE_WRITE
                                                                      : OTF2_IO_OPERATION_MODE_READ,
-                                                              flags, bytes, matching));
+                                                              flags, requested, matching));
 }
 
 static void complete_file_access(struct trace_thread *thread, const struct trace_event *event,
@@ -324,7 +328,7 @@ static void write_file_access(struct writing *it, struct trace_thread *thread,
                               const struct trace_event *event)
 {
     const uint64_t matching = it->matching++;
-    begin_file_access(it, thread, event, event->bytes + event->received, matching);
+    begin_file_access(it, thread, event, matching);
     thread->time = archive_time(it, thread, event->time);
     complete_file_access(thread, event, event->object, matching);
 }
@@ -341,7 +345,7 @@ static void write_file_event(struct writing *it, struct trace_thread *thread,
         remember_request(
             it, event,
             (struct request){.kind = REQUEST_FILE, .object = event->object, .matching = matching});
-        begin_file_access(it, thread, event, OTF2_UNDEFINED_UINT64, matching);
+        begin_file_access(it, thread, event, matching);
         TRACE_THREAD_CALL(thread,
                           OTF2_EvtWriter_IoOperationIssued(thread->event_writer, NULL, thread->time,
                                                            event->object, matching));

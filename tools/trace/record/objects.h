@@ -26,7 +26,9 @@ struct recorder;
 /*
  * A definition describes an object that events refer to by index. A thread that sees an object for
  * the first time queues its definition, without a lock, before it records an event that refers to
- * the object. The writer writes the definitions in the queue before these events.
+ * the object. The writer writes the definitions in the queue before these events. Another thread
+ * may find the index of the object earlier; its events may then precede the definition in the file,
+ * which makes no difference, because readers read all definitions first.
  */
 
 enum record_definition_kind {

@@ -275,7 +275,7 @@ void *recorder_next_chunk(struct recorder *recorder)
     return begin_chunk(recorder, chunk);
 }
 
-/* ---- The end of a thread ----------------------------------------------------------------------
+/* ---- The end of a thread ------------------------------------------------------------------------
  */
 
 /* Tells the writer how many records a thread has lost since its last chunk, so that they do not
