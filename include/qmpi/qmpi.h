@@ -111,11 +111,12 @@ QMPI_API int QMPI_Register_tool_storage(int tool_id, void *storage);
  * signal handler. The interceptor then gets all MPI calls that start after
  * QMPI_Register_tool_function has returned; calls in progress may continue without it. Layers above
  * that have saved pointers to next functions are informed as if a layer had been switched: see
- * QMPIX_Register_stack_changed.
+ * QMPIX_Register_stack_changed. libqmpi does not know to which layer a later call belongs: the
+ * layer that `tool_id` names gets the interceptor, even if another tool makes the call.
  *
  * MPI_ERR_OTHER: the call is made in another layer's `init` or before the stack has been built, the
- * layer has registered functions of MPICH's variant or is left out of the stack, memory is
- * exhausted, or the system does not allow relocations to be changed. QMPI draft, "Tool
+ * layer is a PMPI tool, has registered functions of MPICH's variant or is left out of the stack,
+ * memory is exhausted, or the system does not allow relocations to be changed. QMPI draft, "Tool
  * registration".
  */
 QMPI_API int QMPI_Register_tool_function(int tool_id, enum QMPI_Functions_enum fn,

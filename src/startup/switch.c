@@ -308,13 +308,13 @@ static bool change_interceptor(qmpi_function **interceptor, int tool_id, int num
     return good;
 }
 
-/* Adds an interceptor. This is refused for a layer of MPICH's variant, because the functions in its
- * nodes have another calling convention. */
+/* Adds an interceptor. This is refused for a layer of MPICH's variant and for a PMPI layer, because
+ * the functions in their nodes have another calling convention. */
 int qmpi_switch_intercept(int tool_id, int number, qmpi_function *fp)
 {
     const struct qmpi_layer *layer = qmpi_layer_get(tool_id);
-    if (!qmpi_chain_is_active() || !layer->tool || layer->mpich_functions ||
-        !__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE))
+    if (!qmpi_chain_is_active() || !__atomic_load_n(&layer->ready, __ATOMIC_ACQUIRE) ||
+        layer->group || layer->mpich_functions)
         return MPI_ERR_OTHER;
     qmpi_chain_hold();
     const bool good = change_interceptor(&layer->functions[number], tool_id, number, fp);

@@ -211,6 +211,14 @@ def test_wrong_calls_of_the_functions_that_switch_layers_are_refused():
     assert not [line for line in result.trace if "wrong answers" in line]
 
 
+def test_interceptors_are_registered_at_run_time_for_any_qmpi_layer_but_for_no_pmpi_layer():
+    result = succeed("init", "barrier", "finalize", tools="late:pmpi_call:alpha,functions=Comm_rank")
+    assert [call for call in result.calls if call.startswith("late")] == [
+        "late for layer 1: MPI_SUCCESS", "late for layer 2: MPI_ERR_OTHER", "late for layer 3: MPI_SUCCESS",
+        "late MPI_Barrier of layer 1", "late MPI_Barrier of layer 3"]
+    assert [call for call in without_counts(result.calls) if call.startswith("pmpi_call MPI_Barrier")]
+
+
 def test_wrappers_that_are_part_of_the_program_cannot_be_switched_but_layers_below_them_can():
     result = run_mpi("switch_own", "init", "off=1", "rank", "off=2", "rank", "finalize", ranks=1,
                      tools="alpha", preload=())
