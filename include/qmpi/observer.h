@@ -253,7 +253,9 @@ QMPI_API int QMPIX_Call_get_argument(const QMPIX_Call *call, int index, void *va
  * value, `first` is 0 and `count` 1. Elements that the function writes can be read in `after`. The
  * array of the program must have at least `first + count` elements. Converts like
  * QMPIX_Call_get_argument. MPI_ERR_ARG also: the argument is not a pointer, its type is unknown (a
- * buffer), or it leads nowhere (NULL, MPI_STATUS_IGNORE).
+ * buffer, whatever its address), or it leads nowhere. These addresses lead nowhere: NULL,
+ * MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY, MPI_ERRCODES_IGNORE,
+ * MPI_ARGV_NULL and MPI_ARGVS_NULL.
  */
 QMPI_API int QMPIX_Call_get_elements(const QMPIX_Call *call, int index, int first, int count,
                                      void *values);

@@ -2,6 +2,7 @@
 /* See convert.h. */
 #include "abi/convert.h"
 
+#include "observe/observe.h"
 #include "util/util.h"
 
 void qmpi_abi_from_status(const MPI_Status *native, struct qmpi_abi_status *abi)
@@ -23,48 +24,19 @@ void qmpi_abi_to_status(const struct qmpi_abi_status *abi, MPI_Status *native)
     memcpy((char *)native + QMPI_ABI_HIDDEN, abi->internal, QMPI_ABI_HIDDEN_SIZE);
 }
 
-/* In MPICH, MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are variables of the library. They are looked up
- * when they are needed, because the library may be loaded after libqmpi. */
-#ifdef MPI_UNWEIGHTED
-static int *unweighted(void)
-{
-    return MPI_UNWEIGHTED;
-}
-
-static int *weights_empty(void)
-{
-    return MPI_WEIGHTS_EMPTY;
-}
-#else
-static int *read_library_variable(const char *name)
-{
-    int *const *variable = qmpi_mpi_library_symbol(name);
-    return variable ? *variable : NULL;
-}
-
-static int *unweighted(void)
-{
-    return read_library_variable("MPI_UNWEIGHTED");
-}
-
-static int *weights_empty(void)
-{
-    return read_library_variable("MPI_WEIGHTS_EMPTY");
-}
-#endif
-
 int *qmpi_abi_to_weights(const int *abi)
 {
     if (abi == QMPI_ABI_UNWEIGHTED)
-        return unweighted();
-    return abi == QMPI_ABI_WEIGHTS_EMPTY ? weights_empty() : (int *)(uintptr_t)abi;
+        return qmpi_call_unweighted();
+    return abi == QMPI_ABI_WEIGHTS_EMPTY ? qmpi_call_weights_empty() : (int *)(uintptr_t)abi;
 }
 
 int *qmpi_abi_from_weights(const int *native)
 {
-    if (native && native == unweighted())
+    if (native && native == qmpi_call_unweighted())
         return QMPI_ABI_UNWEIGHTED;
-    return native && native == weights_empty() ? QMPI_ABI_WEIGHTS_EMPTY : (int *)(uintptr_t)native;
+    return native && native == qmpi_call_weights_empty() ? QMPI_ABI_WEIGHTS_EMPTY
+                                                         : (int *)(uintptr_t)native;
 }
 
 static struct {

@@ -48,6 +48,54 @@ size_t qmpi_call_result_size(const QMPIX_Call *call)
     return sizes[call->function->result];
 }
 
+/* In MPICH, MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are variables of the library. They are looked up
+ * when they are needed, because the library may be loaded after libqmpi. */
+#ifdef MPI_UNWEIGHTED
+int *qmpi_call_unweighted(void)
+{
+    return MPI_UNWEIGHTED;
+}
+
+int *qmpi_call_weights_empty(void)
+{
+    return MPI_WEIGHTS_EMPTY;
+}
+#else
+static int *read_library_variable(const char *name)
+{
+    int *const *variable = qmpi_mpi_library_symbol(name);
+    return variable ? *variable : NULL;
+}
+
+int *qmpi_call_unweighted(void)
+{
+    return read_library_variable("MPI_UNWEIGHTED");
+}
+
+int *qmpi_call_weights_empty(void)
+{
+    return read_library_variable("MPI_WEIGHTS_EMPTY");
+}
+#endif
+
+/* Returns whether a pointer leads nowhere. Of the addresses that are constants, only those of
+ * statuses and weights need a check: MPI_BOTTOM and MPI_IN_PLACE are passed for buffers, whose
+ * elements have no known size, and MPI_ERRCODES_IGNORE, MPI_ARGV_NULL and MPI_ARGVS_NULL are NULL
+ * in all supported MPI libraries. */
+static bool leads_nowhere(const QMPIX_Parameter *parameter, const void *address)
+{
+    if (!address)
+        return true;
+    if (parameter->kind == QMPIX_KIND_STATUS)
+        return address == MPI_STATUS_IGNORE || address == MPI_STATUSES_IGNORE;
+    return parameter->kind == QMPIX_KIND_INT &&
+           qmpi_record_parameter_constants(parameter) == QMPIX_CONSTANTS_WEIGHTS &&
+           (address == qmpi_call_unweighted() || address == qmpi_call_weights_empty());
+}
+
+_Static_assert(!MPI_ERRCODES_IGNORE && !MPI_ARGV_NULL && !MPI_ARGVS_NULL,
+               "leads_nowhere must check these constants");
+
 const void *qmpi_call_elements(const QMPIX_Call *call, int index, int first, int count)
 {
     const QMPIX_Parameter *parameter = qmpi_call_parameter(call, index);
@@ -55,10 +103,7 @@ const void *qmpi_call_elements(const QMPIX_Call *call, int index, int first, int
         return NULL;
     const size_t size = qmpi_call_element_size(parameter);
     const char *array = *(const char *const *)call->arguments[index];
-    const bool is_ignored =
-        parameter->kind == QMPIX_KIND_STATUS &&
-        (array == (const char *)MPI_STATUS_IGNORE || array == (const char *)MPI_STATUSES_IGNORE);
-    return size && array && !is_ignored ? array + (size_t)first * size : NULL;
+    return size && !leads_nowhere(parameter, array) ? array + (size_t)first * size : NULL;
 }
 
 int QMPIX_Call_get_argument(const QMPIX_Call *call, int index, void *value)

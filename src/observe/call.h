@@ -19,6 +19,10 @@ size_t qmpi_call_element_size(const QMPIX_Parameter *parameter);
 /* Returns the size of the result; 0: the size is unknown, or the call has no result. */
 size_t qmpi_call_result_size(const QMPIX_Call *call);
 
+/* Return MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY of the MPI library. */
+int *qmpi_call_unweighted(void);
+int *qmpi_call_weights_empty(void);
+
 /* Returns the address of element `first` of an array; NULL: the argument leads to no elements, or
  * `first` or `count` is negative. */
 const void *qmpi_call_elements(const QMPIX_Call *call, int index, int first, int count);

@@ -70,6 +70,7 @@ def test_addresses_that_are_constants_are_those_of_the_abi(read):
     assert "sendbuf=address1" in read["MPI_Allreduce"][0]
     assert "status=address0" in read["MPI_Recv"][1]
     assert "sourceweights=address10" in read["MPI_Dist_graph_create_adjacent"][0]
+    assert "weights=" not in read["MPI_Dist_graph_create_adjacent"][0].replace("weights=address10", "")  # no elements
 
 
 def test_statuses_are_converted_in_both_directions(read):

@@ -47,7 +47,7 @@ static void add_status(FILE *out, const QMPIX_Call *call, int place)
         fprintf(out, " (count %d)", again);
 }
 
-static void add_elements(FILE *out, const QMPIX_Call *call, int place, const void *address)
+static void add_elements(FILE *out, const QMPIX_Call *call, int place)
 {
     const QMPIX_Parameter *parameter = &call->function->parameters[place];
     const int count = parameter->is_array && parameter->kind != QMPIX_KIND_INT ? ELEMENTS : 1;
@@ -59,7 +59,7 @@ static void add_elements(FILE *out, const QMPIX_Call *call, int place, const voi
         if (QMPIX_Call_get_elements(call, place, 0, count, handles) == MPI_SUCCESS)
             for (int i = 0; i < count; i++)
                 add_handle(out, parameter->name, handles[i]);
-    } else if (parameter->kind == QMPIX_KIND_INT && (size_t)address >= 0x1000) {
+    } else if (parameter->kind == QMPIX_KIND_INT) {
         if (QMPIX_Call_get_elements(call, place, 0, count, numbers) == MPI_SUCCESS)
             for (int i = 0; i < count; i++)
                 fprintf(out, " %s=%d", parameter->name, numbers[i]);
@@ -76,7 +76,7 @@ static void add_argument(FILE *out, const QMPIX_Call *call, int place)
         QMPIX_Call_get_argument(call, place, &address);
         add_address(out, parameter, address);
         if (call->result)
-            add_elements(out, call, place, address);
+            add_elements(out, call, place);
     } else if (parameter->kind >= QMPIX_KIND_COMM && parameter->kind <= QMPIX_KIND_WIN) {
         QMPIX_Call_get_argument(call, place, &handle);
         add_handle(out, parameter->name, handle);

@@ -74,6 +74,23 @@ static void other_kinds(const char *folder)
 #endif
 }
 
+/* Arrays of weights may be addresses that are constants, and lead to no elements. */
+static void weights(void)
+{
+    const int neighbor = 0;
+    MPI_Comm comm;
+    DO(Dist_graph_create_adjacent,
+       (MPI_COMM_SELF, 1, &neighbor, MPI_UNWEIGHTED, 1, &neighbor, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+        &comm),
+       says("@ a.sources=%p a.sourceweights=%p", POINTER(&neighbor), POINTER(MPI_UNWEIGHTED)));
+    DO(Comm_free, (&comm), "comm=*");
+    DO(Dist_graph_create_adjacent,
+       (MPI_COMM_SELF, 0, &neighbor, MPI_WEIGHTS_EMPTY, 0, &neighbor, MPI_WEIGHTS_EMPTY,
+        MPI_INFO_NULL, 0, &comm),
+       says("@ a.destweights=%p", POINTER(MPI_WEIGHTS_EMPTY)));
+    DO(Comm_free, (&comm), "comm=*");
+}
+
 static void results(void)
 {
     const double time = MPI_Wtime();
@@ -108,6 +125,7 @@ int main(int argc, char **argv)
     PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     values();
     other_kinds(argv[1]);
+    weights();
     results();
     expect_finalize();
     return 0;

@@ -215,6 +215,31 @@ static void put_value(FILE *line, QMPIX_Kind kind, size_t size, const void *at)
     }
 }
 
+/* Returns whether QMPIX_Call_get_elements refuses to read at an address that is a constant. */
+static int constants_lead_nowhere(const QMPIX_Call *call, int index)
+{
+    const void *const constants[] = {NULL,
+                                     MPI_BOTTOM,
+                                     MPI_IN_PLACE,
+                                     MPI_STATUS_IGNORE,
+                                     MPI_STATUSES_IGNORE,
+                                     MPI_UNWEIGHTED,
+                                     MPI_WEIGHTS_EMPTY,
+                                     MPI_ERRCODES_IGNORE,
+                                     MPI_ARGV_NULL,
+                                     MPI_ARGVS_NULL};
+    const void *const address = *(void *const *)call->arguments[index];
+    MPI_Status unchanged, value;
+    memset(&unchanged, 0x5a, sizeof unchanged);
+    value = unchanged;
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        if (address == constants[i])
+            return QMPIX_Call_get_elements(call, index, 0, 1, &value) == MPI_ERR_ARG &&
+                   !memcmp(&value, &unchanged, sizeof value);
+    }
+    return 1;
+}
+
 static void put_arguments(FILE *line, const QMPIX_Call *call)
 {
     for (int i = 0; i < call->function->parameter_count; i++) {
@@ -227,6 +252,8 @@ static void put_arguments(FILE *line, const QMPIX_Call *call)
         int index = -77;
         if (QMPIX_Call_find_argument(call, parameter->name, &index) || index != i)
             fault(line, "argument_not_found_by_name");
+        if (parameter->indirection > 0 && !constants_lead_nowhere(call, i))
+            fault(line, "elements_at_an_address_that_is_a_constant");
     }
     int index = -77;
     if (QMPIX_Call_find_argument(call, "no such name", &index) != MPI_ERR_ARG || index != -77)
