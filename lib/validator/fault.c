@@ -108,18 +108,19 @@ static struct kind describe_kind(enum fault_kind kind)
                              "interceptors, in the threads "
                              "of the program"};
     case FAULT_THREAD_LEFT:
-        return (struct kind){
-            "threads left running",
-            "starts a thread in %s that is still running when the process exits",
-            "end and join the thread in MPI_Finalize, before the next one is called"};
+        return (struct kind){"threads left running",
+                             "starts a thread in %s that is still running when the process exits",
+                             "end and join the thread in MPI_Finalize, before the next one is "
+                             "called, or in the layer's finalizer"};
     case FAULT_OBJECT_LEFT:
-        return (struct kind){
-            "MPI objects not freed", "does not free what it has created by %s",
-            "free all objects of MPI in MPI_Finalize, before the next one is called"};
+        return (struct kind){"MPI objects not freed", "does not free what it has created by %s",
+                             "free all objects of MPI in MPI_Finalize, before the next one is "
+                             "called, or in the layer's finalizer"};
     case FAULT_REQUEST_LEFT:
-        return (struct kind){
-            "requests not completed", "does not complete the request that it has created by %s",
-            "complete the request, or free it, in MPI_Finalize, before the next one is called"};
+        return (struct kind){"requests not completed",
+                             "does not complete the request that it has created by %s",
+                             "complete the request, or free it, in MPI_Finalize, before the next "
+                             "one is called, or in the layer's finalizer"};
     case FAULT_COUNT:
         break;
     }

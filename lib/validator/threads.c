@@ -25,7 +25,8 @@ struct thread {
     int tool_id;
     _Atomic pid_t tid; /* 0 if it is unknown */
     _Atomic bool ended;
-    const QMPIX_Function *function; /* the function in whose call it was created; NULL: none */
+    const QMPIX_Function *function; /* the function in whose call it was created */
+    const char *where;              /* what ran in the layer then */
     const void *address;            /* the address of the call that created it */
     void *(*routine)(void *);
     int (*c_routine)(void *);
@@ -49,8 +50,12 @@ static struct thread *create(const void *caller)
     const struct visit *visit = visit_current();
     thread->tool_id = watch_find_layer(caller);
     thread->address = caller;
-    if (visit && visit->tool_id == thread->tool_id)
+    const bool in_visit = visit && visit->tool_id == thread->tool_id;
+    thread->where = in_visit ? visit_name(visit) : "init function";
+    if (in_visit)
         thread->function = visit->function;
+    else
+        QMPIX_Function_describe(MPI_INIT_T, &thread->function);
     return thread;
 }
 
@@ -316,9 +321,6 @@ void validator_threads_print_levels(void)
 
 void validator_threads_check_end(void)
 {
-    const QMPIX_Function *init;
-    if (QMPIX_Function_describe(MPI_INIT_T, &init) != MPI_SUCCESS)
-        return;
     pthread_mutex_lock(&lock);
     struct thread *const all = threads;
     pthread_mutex_unlock(&lock);
@@ -327,10 +329,10 @@ void validator_threads_check_end(void)
             continue;
         char *detail = qmpi_format("starts a thread in its %s that is still running when the "
                                    "process exits",
-                                   thread->function ? thread->function->name : "init function");
+                                   thread->where);
         fault_report(&(struct fault){.kind = FAULT_THREAD_LEFT,
                                      .tool_id = thread->tool_id,
-                                     .function = thread->function ? thread->function : init,
+                                     .function = thread->function,
                                      .address = thread->address,
                                      .detail = detail});
         free(detail);

@@ -91,7 +91,15 @@ static void report(enum fault_kind kind, int tool_id, const QMPIX_Function *func
 static void report_visit(enum fault_kind kind, const struct visit *visit, bool calls,
                          const char *detail)
 {
-    report(kind, visit->tool_id, visit->function, visit->context, calls, detail);
+    /* Addresses of calls are return addresses, which follow the code that is described. */
+    const void *const finalizer = visit->finalizer ? (const char *)visit->finalizer + 1 : NULL;
+    fault_report(&(struct fault){.kind = kind,
+                                 .tool_id = visit->tool_id,
+                                 .function = visit->function,
+                                 .context = visit->context,
+                                 .calls = calls,
+                                 .address = calls ? NULL : finalizer,
+                                 .detail = detail});
 }
 
 /* ---- Above a layer --------------------------------------------------------------------------- */
@@ -119,14 +127,14 @@ static void check_recursion(const struct visit *visit, const QMPIX_Call *call)
     if (depth < ENDLESS) {
         char *detail =
             qmpi_format("calls %s in its %s, which enters the stack at the top again (depth %d)",
-                        call->function->name, visit->function->name, depth);
+                        call->function->name, visit_name(visit), depth);
         report_visit(FAULT_RECURSION, visit, true, detail);
         free(detail);
         return;
     }
     char *text = qmpi_message("validation: layer %d recurses endlessly: its %s calls %s, which "
                               "enters the stack at the top again (depth %d)",
-                              visit->tool_id, visit->function->name, call->function->name, depth);
+                              visit->tool_id, visit_name(visit), call->function->name, depth);
     host->print(text);
     _exit(1);
 }
@@ -152,14 +160,14 @@ static void begin_code(struct visit *visit)
 /* The code has run until `now`. It returns if `ends` is true, and calls MPI otherwise. */
 static void end_code(struct visit *visit, uint64_t now, bool ends)
 {
-    notes_add_time(visit->tool_id, visit->function, now - visit->since, ends);
+    notes_add_time(visit->tool_id, visit->function, now - visit->since, ends && !visit->finalizer);
     const int owner = validator_storage_end(visit);
     const char *name = "?";
     if (!owner)
         return;
     QMPIX_Tool_get_name(owner, &name);
     char *detail = qmpi_format("writes to the storage of layer %d (%s) in its %s", owner, name,
-                               visit->function->name);
+                               visit_name(visit));
     report_visit(FAULT_STORAGE, visit, !ends, detail);
     free(detail);
 }
@@ -249,6 +257,29 @@ static void leave_layer(const QMPIX_Call *call, const QMPIX_Word *word)
     check_returned(visit, call);
     if (visit->function->number == MPI_FINALIZE_T)
         finalized[visit->tool_id] = any_finalized = true;
+    visit_end(visit);
+}
+
+/* ---- Finalizers ------------------------------------------------------------------------------ */
+
+/* Runs a finalizer within a visit of MPI_Finalize, in which the calls of the layer are its own. */
+static void run_finalizer(int tool_id, qmpi_validate_finalizer *finalizer, uint64_t ticks)
+{
+    QMPIX_Call call = {.function = NULL}; /* its address is above those of calls in the finalizer */
+    QMPIX_Word word[2];
+    if (QMPIX_Function_describe(MPI_FINALIZE_T, &call.function) != MPI_SUCCESS) {
+        finalizer(tool_id, ticks);
+        return;
+    }
+    struct visit *visit = visit_begin(tool_id, &call);
+    visit->finalizer = (const void *)(uintptr_t)finalizer;
+    visit_store(visit, word);
+    begin_code(visit);
+    finalizer(tool_id, ticks);
+    const uint64_t now = notes_time();
+    if (!visit_of_word(word))
+        return;
+    end_code(visit, now, true);
     visit_end(visit);
 }
 
@@ -534,6 +565,7 @@ void qmpi_validate_start(const struct qmpi_validate_host *given,
     module->callbacks.after = after;
     module->below = context_checked;
     module->loaded = watch_loaded;
+    module->finalize = run_finalizer;
     context_start(given);
     notes_start(given);
     fault_start(given);

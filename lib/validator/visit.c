@@ -87,6 +87,11 @@ struct visit *visit_begin(int tool_id, const QMPIX_Call *call)
     return visit;
 }
 
+const char *visit_name(const struct visit *visit)
+{
+    return visit->finalizer ? "finalizer" : visit->function->name;
+}
+
 void visit_store(const struct visit *visit, QMPIX_Word *word)
 {
     word[0].pointer = (void *)(uintptr_t)visit;

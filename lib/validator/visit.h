@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Visits: the calls of layers that are in progress. Each thread has a stack of them. A visit begins
- * when a layer receives a call, and ends when the layer returns. The memory of visits is never
+ * when a layer receives a call, and ends when the layer returns. While the finalizer of a layer
+ * runs, there is a visit of MPI_Finalize, too. The memory of visits is never
  * freed. A visit whose call was left by longjmp or an exception is recognized by its place on the
  * call stack. A pointer to a visit that has ended is recognized by the serial number of the visit.
  */
@@ -17,7 +18,8 @@ struct visit {
     uint64_t serial;     /* 0: not in use */
     uintptr_t frame;     /* the address of the record of the call on the stack */
     const QMPIX_Function *function;
-    QMPI_Context context;
+    QMPI_Context context;  /* NULL in a finalizer */
+    const void *finalizer; /* the code of the finalizer; NULL: the layer has received a call */
     int tool_id;
     _Atomic int below;  /* calls of the layer that are in progress below it */
     _Atomic int passed; /* calls of the next function with the arguments received */
@@ -37,6 +39,10 @@ struct visit *visit_begin(int tool_id, const QMPIX_Call *call);
 /* Returns the visit that visit_store has stored in two words, or NULL if it is no longer in
  * progress in this thread. Ends the visits inside it, because they have been left. */
 struct visit *visit_of_word(const QMPIX_Word *word);
+
+/* Returns what runs in the layer: the name of the function of MPI that it has received, or
+ * `finalizer`. */
+const char *visit_name(const struct visit *visit);
 
 /* Ends a visit. */
 void visit_end(struct visit *visit);

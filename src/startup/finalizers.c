@@ -7,6 +7,7 @@
 #include "observe/observe.h"
 #include "process/process.h"
 #include "registry/registry.h"
+#include "validate/validate.h"
 
 #include <qmpi/qmpi.h>
 
@@ -38,7 +39,7 @@ static void run_finalizers(void)
         return;
     for (int tool_id = 1; tool_id <= QMPIX_stack.layers; tool_id++) {
         if (finalizers[tool_id] && qmpi_layer_get(tool_id)->ready)
-            finalizers[tool_id](tool_id, ticks);
+            qmpi_validate_finalize(tool_id, finalizers[tool_id], ticks);
     }
 }
 

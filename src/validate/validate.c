@@ -197,6 +197,14 @@ void qmpi_validate_loaded(int tool_id)
         module.loaded(tool_id);
 }
 
+void qmpi_validate_finalize(int tool_id, qmpi_validate_finalizer *finalizer, uint64_t ticks)
+{
+    if (module.finalize)
+        module.finalize(tool_id, finalizer, ticks);
+    else
+        finalizer(tool_id, ticks);
+}
+
 char *qmpi_validate_open(int layers)
 {
     static struct qmpi_validate_host host = {.print = qmpi_print,

@@ -76,6 +76,9 @@ struct qmpi_validate_host {
     int (*unwind)(void **frames, int capacity);
 };
 
+/* A function that a layer has registered with QMPIX_Register_finalizer. */
+typedef void qmpi_validate_finalizer(int tool_id, uint64_t ticks);
+
 /* The functions of the library for validation that libqmpi uses. */
 struct qmpi_validate_module {
     QMPIX_Observer callbacks;    /* of all nodes that check layers */
@@ -83,6 +86,9 @@ struct qmpi_validate_module {
                                     and then calls the function in `observing`. */
     void (*loaded)(int tool_id); /* called when the tool of a layer has been loaded; if it is a QMPI
                                     tool, its init comes next */
+
+    /* Calls a finalizer of a layer, and checks what it does. */
+    void (*finalize)(int tool_id, qmpi_validate_finalizer *finalizer, uint64_t ticks);
 };
 
 /* Starts validation, and completes `module`. */
@@ -96,5 +102,8 @@ char *qmpi_validate_open(int layers);
 /* Tells the library that the tool of a layer has been loaded. If it is a QMPI tool, its init
  * function is called next. */
 void qmpi_validate_loaded(int tool_id);
+
+/* Calls a finalizer of a layer, by the library if validation is requested. */
+void qmpi_validate_finalize(int tool_id, qmpi_validate_finalizer *finalizer, uint64_t ticks);
 
 #endif

@@ -104,6 +104,17 @@ CASES = {
                        "my_Comm_rank|leave_objects", "requests not completed: 2 calls of MPI_Irecv"),
     "outlives-mpi": ("MPI_Get_processor_name: the layer calls MPI_Get_processor_name after its MPI_Finalize",
                      "my_Finalize", "MPI called after MPI_Finalize: 1 call of MPI_Get_processor_name"),
+    "finalizer-calls-mpi": ("MPI_Finalize: the layer calls MPI_Comm_size in its finalizer, which enters the stack at the "
+                            "top again (depth 1)", "finalize", "MPI_X called: 1 call of MPI_Finalize"),
+    "finalizer-prints": ("MPI_Finalize: the layer writes to the standard output in MPI_Finalize", "finalize",
+                         "standard output written: 1 call of MPI_Finalize"),
+    "finalizer-leaves-created": ("MPI_Finalize: the layer does not free the communicator that it has created by "
+                                 "QMPIX_Tool_create_comm", "finalize",
+                                 "MPI objects not freed: 1 call of MPI_Finalize"),
+    "finalizer-leaves-request": ("MPI_Irecv: the layer does not complete the request that it has created by MPI_Irecv",
+                                 "finalize", "requests not completed: 1 call of MPI_Irecv"),
+    "finalizer-leaves-thread": ("MPI_Finalize: the layer starts a thread in its finalizer that is still running when "
+                                "the process exits", "finalize", "threads left running: 1 call of MPI_Finalize"),
 }
 
 
@@ -148,7 +159,7 @@ def test_without_validation_nothing_is_reported():
 
 
 def test_a_tool_that_keeps_the_rules_or_declares_that_it_does_not_is_not_reported():
-    for does in ("nothing", "declares-all", "uses-objects"):
+    for does in ("nothing", "declares-all", "uses-objects", "finalizer-uses-objects"):
         result = validate("calls", "init_multiple", *RUN[1:], tools=f"wrong,does={does}:empty")
         assert (result.returncode, faults(result)) == (0, ["no faults"])
 

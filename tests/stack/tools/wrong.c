@@ -2,8 +2,9 @@
 /*
  * Violates a rule for tools, usually in MPI_Comm_rank; the option `does` selects the rule. `qmpi
  * run --validate` finds each violation: see tests/cli/test_validate.py. Without the option `does`,
- * and with does=declares-all, no rule is violated; nor with does=uses-objects, if MPI provides
- * MPI_THREAD_MULTIPLE. For does=lacks-variant and does=hoards, there are only notes.
+ * and with does=declares-all, no rule is violated; nor with does=uses-objects and
+ * does=finalizer-uses-objects, if MPI provides MPI_THREAD_MULTIPLE. For does=lacks-variant and
+ * does=hoards, there are only notes.
  */
 #define _GNU_SOURCE
 #include <qmpi/clock.h>
@@ -384,6 +385,28 @@ static void register_badly(int tool_id)
     QMPIX_Enum_create(tool_id, NULL, NULL);
 }
 
+/* Breaks the rule whose name follows `finalizer-` in the option `does`. */
+static void finalize(int tool_id, uint64_t ticks)
+{
+    static int received; /* also by the request that is left */
+    MPI_Comm comm;
+    MPI_Request request;
+    pthread_t thread;
+    (void)ticks;
+    if (is("finalizer-calls-mpi"))
+        MPI_Comm_size(MPI_COMM_SELF, &received);
+    if (is("finalizer-prints"))
+        puts("finalizer");
+    if (is("finalizer-leaves-created"))
+        QMPIX_Tool_create_comm(tool_id, &comm);
+    if (is("finalizer-leaves-request"))
+        PMPI_Irecv(&received, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &request);
+    if (is("finalizer-leaves-thread"))
+        pthread_create(&thread, NULL, sleep_for_ever, NULL);
+    if (is("finalizer-uses-objects"))
+        use_objects();
+}
+
 static void init(int tool_id)
 {
     QMPIX_Tool_get_option(tool_id, "does", &does);
@@ -395,6 +418,8 @@ static void init(int tool_id)
     QMPIX_REGISTER(tool_id, Comm_size, my_Comm_size);
     QMPIX_REGISTER(tool_id, Comm_rank, my_Comm_rank);
     QMPIX_REGISTER(tool_id, Finalize, my_Finalize);
+    if (!strncmp(does, "finalizer-", strlen("finalizer-")))
+        QMPIX_Register_finalizer(tool_id, finalize);
     if (is("leaves-thread")) {
         pthread_t thread;
         pthread_create(&thread, NULL, sleep_for_ever, NULL);
