@@ -107,7 +107,8 @@ typedef struct QMPIX_Pvar {
     int var_class;           /* MPI_T_PVAR_CLASS_… */
     MPI_Datatype datatype;
     int count;            /* number of elements; 0: 1 */
-    MPI_T_enum enumtype;  /* meaning of MPI_INT values; MPI_T_ENUM_NULL: none */
+    MPI_T_enum enumtype;  /* meaning of MPI_INT values, from QMPIX_Enum_create;
+                             MPI_T_ENUM_NULL: none */
     int bind;             /* MPI_T_BIND_…; 0: MPI_T_BIND_NO_OBJECT */
     int flags;            /* QMPIX_BARE_NAME, QMPIX_PVAR_… */
     const char *category; /* NAME of a category of the layer; NULL: the layer's main one */

@@ -242,10 +242,17 @@ struct qmpi_mpit_category *qmpi_mpit_category_for(int tool_id, const char *name)
  * variable or category against the rules of the standard, copy it, and publish it.
  */
 
+/* Whether QMPIX_Enum_create has returned this enumeration. */
+static bool is_enum(MPI_T_enum enumtype)
+{
+    return qmpi_mpit_is_ours(enumtype) && qmpi_mpit_slot_of(enumtype, QMPI_MPIT_ENUM);
+}
+
 /* Returns the type of a variable; NULL: invalid, or not allowed with this enumeration. */
 static const struct qmpi_mpit_type *find_type(MPI_Datatype datatype, MPI_T_enum enumtype)
 {
-    return enumtype == MPI_T_ENUM_NULL || datatype == MPI_INT ? qmpi_mpit_type_of(datatype) : NULL;
+    const bool good = enumtype == MPI_T_ENUM_NULL || (datatype == MPI_INT && is_enum(enumtype));
+    return good ? qmpi_mpit_type_of(datatype) : NULL;
 }
 
 /* Whether the value has exactly one source. An address cannot be the source for a variable that is

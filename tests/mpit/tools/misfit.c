@@ -144,6 +144,10 @@ static void refuse_others(void)
     CVAR_REFUSED(.read = nothing);
     CVAR_REFUSED(.read = nothing, .write = write_nothing, .scope = MPI_T_SCOPE_CONSTANT);
     CVAR_REFUSED(.address = &real, .datatype = MPI_DOUBLE, .enumtype = made);
+    CVAR_REFUSED(.address = &integer, .enumtype = (MPI_T_enum)(void *)&integer);
+    CVAR_REFUSED(.address = &integer, .enumtype = (MPI_T_enum)(void *)((char *)(void *)made + 8));
+    REFUSED(.name = "x", .var_class = MPI_T_PVAR_CLASS_STATE, .datatype = MPI_INT,
+            .address = &integer, .enumtype = (MPI_T_enum)(void *)&integer);
     CVAR_REFUSED(.name = "enabled", .address = &integer); /* the name of a variable of libqmpi */
     expect(__LINE__, QMPIX_Pvar_sample(-1), MPI_ERR_ARG);
     expect(__LINE__, QMPIX_Pvar_sample(1000000), MPI_ERR_ARG);
