@@ -24,11 +24,12 @@
  * in `before` and in `after` (some only in `after`), for the record passed to the callback, by the
  * thread that received it. Like all calls of <qmpi/qmpi.h>, they return an error class, do not
  * invoke error handlers, and set outputs only on success. In `before`, the arguments of the program
- * have not been checked yet: for a null handle where an object is required, the result is
- * MPI_ERR_ARG. For a handle that is invalid in another way, such as that of a communicator that was
- * freed, it is MPI_ERR_OTHER: libqmpi checks each handle that MPI has not accepted yet, without
- * invoking an error handler of the program. With libraries of the standard ABI other than MPICH, it
- * can check only communicators that were passed to a helper function in an earlier `after`.
+ * have not been checked yet: for a null handle where an object is required, and for a negative
+ * count of elements where bytes are asked for, the result is MPI_ERR_ARG. For a handle that is
+ * invalid in another way, such as that of a communicator that was freed, it is MPI_ERR_OTHER:
+ * libqmpi checks each handle that MPI has not accepted yet, without invoking an error handler of
+ * the program. With libraries of the standard ABI other than MPICH, it can check only communicators
+ * that were passed to a helper function in an earlier `after`.
  *
  * Observers are an extension: neither the MPI standard nor the draft of the Tools Working Group
  * defines them. The groups below roughly follow the chapters of the standard (MPI 4.0), and the
@@ -325,7 +326,10 @@ QMPI_API int QMPIX_Call_get_status_bytes(const QMPIX_Call *call, int index, int 
  *   - One-sided calls: put and accumulate send, get receives, calls that fetch do both.
  *   - Files: writing sends, reading receives; the status tells the actual length, as for receives.
  *   - Persistent and partitioned operations count in full in MPI_Start and MPI_Startall.
- *   - MPI_PROC_NULL and counts of zero have no bytes. Other functions: 0 and 0.
+ *   - MPI_PROC_NULL and counts of zero have no bytes. Other functions, and in `after` calls that
+ *     failed: 0 and 0.
+ *
+ * MPI_ERR_ARG also: in `before`, a count that is negative, or a null handle.
  */
 QMPI_API int QMPIX_Call_get_bytes(const QMPIX_Call *call, MPI_Count *sent, MPI_Count *received);
 

@@ -36,11 +36,16 @@ static int add_up_parts(const QMPIX_Call *call, int count_role, int type_role, i
     const bool types = qmpi_semantics_is_array(call, type_role);
     MPI_Count size = 0, total = 0, elements = 0;
     int result = MPI_SUCCESS;
-    if (!many && count > 0)
-        elements = count * count_at(call, count_role, 0);
+    if (!many && count > 0) {
+        const MPI_Count each = count_at(call, count_role, 0);
+        result = each < 0 ? MPI_ERR_ARG : MPI_SUCCESS;
+        elements = count * each;
+    }
     for (int i = first; many && i < first + count && result == MPI_SUCCESS; i++) {
         const MPI_Count mine = qmpi_semantics_count(call, count_role, i);
-        if (types && mine)
+        if (mine < 0)
+            result = MPI_ERR_ARG;
+        else if (types && mine)
             result = find_type_size(call, qmpi_semantics_type(call, type_role, i), &size);
         total += mine * size;
         elements += mine;

@@ -112,6 +112,15 @@ static void results(void)
     const int bad = MPI_Alltoall(&size, 1, MPI_INT, &size, 1, MPI_INT, MPI_COMM_NULL);
     EXPECT_TRUE(bad != MPI_SUCCESS);
     expect_call("MPI_Alltoall", MPI_SUCCESS, says("comm=* result=%d sent=* received=*", bad));
+    const int negative = MPI_Send(&size, -3, MPI_INT, 0, 0, MPI_COMM_SELF);
+    EXPECT_TRUE(negative != MPI_SUCCESS);
+    expect_call(
+        "MPI_Send", MPI_SUCCESS,
+        says("comm=* result=%d sent_before=- received_before=- transfers_before=-", negative));
+    const int few = MPI_Bcast(&size, -3, MPI_INT, 0, MPI_COMM_SELF);
+    EXPECT_TRUE(few != MPI_SUCCESS);
+    expect_call("MPI_Bcast", MPI_SUCCESS,
+                says("comm=* root=0 result=%d sent_before=- received_before=-", few));
     const int type = MPI_Send(&size, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_SELF);
     EXPECT_TRUE(type != MPI_SUCCESS);
     expect_call("MPI_Send", MPI_SUCCESS,
