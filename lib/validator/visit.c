@@ -36,6 +36,7 @@ static void release_visits(void *data)
     while (thread->top)
         pop_visit(thread);
     thread->ended = true;
+    mine = NULL; /* later destructors of this thread may call MPI */
     pthread_mutex_unlock(&lock);
 }
 

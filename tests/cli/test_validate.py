@@ -206,6 +206,12 @@ def test_the_thread_level_that_a_layer_needs_is_noted():
         assert (result.returncode, faults(result)) == (0, ["no faults"])
 
 
+def test_calls_of_threads_that_end_are_not_confused_with_those_of_others():
+    """Destructors of thread-specific data may call MPI after the one of the validator."""
+    result = validate("threads", "end", "20000", tools="empty")
+    assert (result.returncode, faults(result)) == (0, ["no faults"])
+
+
 def test_storage_of_another_layer_that_is_written_is_reported():
     first, last = faults(validate("calls", *RUN, tools="alpha:wrong,does=writes-storage"))
     assert first.startswith("layer 2 (wrong), MPI_Comm_rank: the layer writes to the storage of layer 1 (alpha)")
