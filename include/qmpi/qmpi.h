@@ -497,8 +497,9 @@ QMPI_API int QMPIX_Tool_get_ranks(int tool_id, const int **ranks, int *count);
  * processes that do not have it. Collective over these processes, which QMPIX_Tool_get_ranks lists;
  * all of them must have initialized MPI, and none may have finalized it. The communicator has no
  * attributes of the program, no layer sees its creation, and its error handler is
- * MPI_ERRORS_RETURN. The tool frees it. MPI_ERR_OTHER: MPI is not initialized, has been finalized,
- * or cannot create the communicator.
+ * MPI_ERRORS_RETURN. The tool frees it. MPI_ERR_RANK: one of these processes is known to have
+ * terminated, and no process gets a communicator; libqmpi prints a message. MPI_ERR_OTHER: MPI is
+ * not initialized, has been finalized, or cannot create the communicator.
  */
 QMPI_API int QMPIX_Tool_create_comm(int tool_id, MPI_Comm *comm);
 

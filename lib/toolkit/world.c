@@ -11,9 +11,10 @@
 
 bool tool_world_create_comm(int tool_id, MPI_Comm *comm)
 {
-    if (QMPIX_Tool_create_comm(tool_id, comm) == MPI_SUCCESS)
+    const int result = QMPIX_Tool_create_comm(tool_id, comm);
+    if (result == MPI_SUCCESS)
         return true;
-    if (tool_world_is_open() && qmpi_launcher_reports())
+    if (result != MPI_ERR_RANK && tool_world_is_open() && qmpi_launcher_reports())
         qmpi_printf("layer %d: MPI cannot create a communicator for this layer, so the processes "
                     "cannot merge their data\n  hint: make sure that the program frees its "
                     "communicators",

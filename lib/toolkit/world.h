@@ -21,8 +21,8 @@ static const MPI_Session MPI_SESSION_NULL = NULL;
 #endif
 
 /* Creates a communicator of all processes of MPI_COMM_WORLD that have the layer, which must all
- * call this. The caller frees the communicator. Returns false, with a message, if an MPI call
- * fails. */
+ * call this. The caller frees the communicator. Returns false if one of them has terminated, or if
+ * an MPI call fails. A message says so. */
 bool tool_world_create_comm(int tool_id, MPI_Comm *comm);
 
 /* Returns false if some process of MPI_COMM_WORLD is known not to have the layer. The layer must

@@ -133,7 +133,8 @@ void qmpi_clock_finish_offsets(void)
     if (!latest || measured[1].count)
         return;
     measured[1] = measured[0];
-    measure_offsets(&measured[1]);
+    if (qmpi_job_await(0) == MPI_SUCCESS)
+        measure_offsets(&measured[1]);
     QMPI_PMPI(Comm_free, COMM_FREE)(&comm);
 }
 

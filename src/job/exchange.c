@@ -100,6 +100,29 @@ void qmpi_statements_merge(struct qmpi_statements *statements, struct qmpi_state
               compare_statements);
 }
 
+void qmpi_statement_add_rank(struct qmpi_statement_range *ranges, int *count, int rank)
+{
+    if (*count && ranges[*count - 1].last == rank - 1)
+        ranges[*count - 1].last = rank;
+    else
+        ranges[(*count)++] = (struct qmpi_statement_range){rank, rank};
+}
+
+char *qmpi_statement_describe_ranks(const struct qmpi_statement_range *ranges, int count)
+{
+    const bool one = count == 1 && ranges[0].first == ranges[0].last;
+    char *text = qmpi_copy(one ? "rank " : "ranks ");
+    for (int i = 0; i < count; i++) {
+        char *more = ranges[i].first == ranges[i].last
+                         ? qmpi_format("%s%s%d", text, i ? ", " : "", (int)ranges[i].first)
+                         : qmpi_format("%s%s%d-%d", text, i ? ", " : "", (int)ranges[i].first,
+                                       (int)ranges[i].last);
+        free(text);
+        text = more;
+    }
+    return text;
+}
+
 /* ---- Packing --------------------------------------------------------------------------------- */
 
 struct bytes {

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "job/job.h"
 
+#include "job/arrivals.h"
 #include "job/presence.h"
 #include "job/statement.h"
 #include "process/process.h"
@@ -23,12 +24,10 @@ static double patience;
 
 /* A layer of this process, and the processes that have it. */
 struct job_layer {
-    int *ranks;            /* in MPI_COMM_WORLD or mpi://WORLD; NULL: no such layer here */
-    int *places;           /* the ranks of these processes in job_comm; set in MPI_Init */
-    MPI_Request *arrivals; /* only in the first of these processes: see await_all. Allocated early,
-                              because in MPI_Finalize, the program may have used up its memory */
+    int *ranks; /* in MPI_COMM_WORLD or mpi://WORLD; NULL: no such layer here */
     int count;
-    int number; /* from qmpi_job_number_layers */
+    int number;                    /* from qmpi_job_number_layers */
+    struct qmpi_arrivals arrivals; /* with their ranks in job_comm; set in MPI_Init */
 };
 
 static struct job_layer *layers; /* [tool_id]; set once */
@@ -49,21 +48,6 @@ static bool has_line(const struct qmpi_statement *statement, char kind)
     char *line = qmpi_statement_next_line(&text, kind);
     free(line);
     return line != NULL;
-}
-
-static char *describe_ranks(const struct qmpi_statement_range *ranges, int count)
-{
-    const bool one = count == 1 && ranges[0].first == ranges[0].last;
-    char *text = qmpi_copy(one ? "rank " : "ranks ");
-    for (int i = 0; i < count; i++) {
-        char *more = ranges[i].first == ranges[i].last
-                         ? qmpi_format("%s%s%d", text, i ? ", " : "", (int)ranges[i].first)
-                         : qmpi_format("%s%s%d-%d", text, i ? ", " : "", (int)ranges[i].first,
-                                       (int)ranges[i].last);
-        free(text);
-        text = more;
-    }
-    return text;
 }
 
 /* ---- Problems -------------------------------------------------------------------------------- */
@@ -101,7 +85,7 @@ static void print_problems(const struct job *job)
             (qmpi_statement_is_of(problem, 0) && job->rank) ||
             !qmpi_statement_has_problem(problem->text))
             continue;
-        char *ranks = describe_ranks(problem->ranges, problem->range_count);
+        char *ranks = qmpi_statement_describe_ranks(problem->ranges, problem->range_count);
         qmpi_statement_restore(problem->text);
         if (problem->ranges[0].last == job->rank && problem->range_count == 1)
             qmpi_printf("%s on %s: %-s", ranks, problem->host, problem->text);
@@ -298,12 +282,8 @@ static struct qmpi_statements collect_layer_names(const struct job *job)
         }
     }
     for (int rank = 0; rank < job->size; rank++) {
-        if (present[rank])
-            continue;
-        if (count && absent[count - 1].last == rank - 1)
-            absent[count - 1].last = rank;
-        else
-            absent[count++] = (struct qmpi_statement_range){rank, rank};
+        if (!present[rank])
+            qmpi_statement_add_rank(absent, &count, rank);
     }
     if (count)
         add_stack(&all, qmpi_copy("no libqmpi, or no tools"), absent, count);
@@ -324,7 +304,7 @@ static void print_differences(const struct job *job)
     char *text = qmpi_copy("the processes of this job have different tools, and each tool covers "
                            "only the processes that have it");
     for (int i = 0; i < all.count; i++) {
-        char *ranks = describe_ranks(all.all[i].ranges, all.all[i].range_count);
+        char *ranks = qmpi_statement_describe_ranks(all.all[i].ranges, all.all[i].range_count);
         char *more = qmpi_format("%s\n  %s: %s", text, ranks,
                                  *all.all[i].text ? all.all[i].text : "no tools");
         free(ranks);
@@ -393,16 +373,17 @@ static int compare_ints(const void *one, const void *other)
 }
 
 /* Sets the ranks in job_comm of the processes that have a layer. */
-static void set_places(struct job_layer *layer, int rank)
+static void set_places(struct job_layer *layer)
 {
-    layer->places = qmpi_allocate((size_t)layer->count, sizeof *layer->places);
+    int *places = qmpi_allocate((size_t)layer->count, sizeof *places);
     for (int i = 0; i < layer->count; i++) {
         const int *found =
             bsearch(&layer->ranks[i], members, (size_t)member_count, sizeof *members, compare_ints);
-        layer->places[i] = found ? (int)(found - members) : 0;
+        places[i] = found ? (int)(found - members) : 0;
     }
-    if (layer->count && layer->ranks[0] == rank)
-        layer->arrivals = qmpi_allocate((size_t)layer->count, sizeof(MPI_Request));
+    layer->arrivals.places = places;
+    layer->arrivals.count = layer->count;
+    qmpi_arrivals_prepare(&layer->arrivals, layer->number % QMPI_JOB_TAG);
 }
 
 /* Creates the communicator for messages of layers. On MPI_COMM_WORLD, the program could receive
@@ -420,7 +401,7 @@ static void create_job_comm(const struct job *job)
     }
     for (int tool_id = 0; tool_id < layer_count; tool_id++) {
         if (layers[tool_id].ranks)
-            set_places(&layers[tool_id], job->rank);
+            set_places(&layers[tool_id]);
     }
     if (member_count == job->size)
         result = create_comm_of_world(job->rank, &job_comm);
@@ -429,6 +410,7 @@ static void create_job_comm(const struct job *job)
             create_comm_of_ranks(MPI_COMM_WORLD, members, member_count, QMPI_JOB_TAG, &job_comm);
     if (result == MPI_SUCCESS) {
         QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(job_comm, MPI_ERRORS_RETURN);
+        qmpi_arrivals_start(job_comm, members, member_count);
         return;
     }
     free(members);
@@ -445,6 +427,7 @@ void qmpi_job_keep_comm(void)
 void qmpi_job_free_comm(void)
 {
     if (members) {
+        qmpi_arrivals_stop();
         QMPI_PMPI(Comm_free, COMM_FREE)(&job_comm);
         free(members);
         members = NULL;
@@ -472,54 +455,28 @@ static void print_missing_processes(void *data)
     const char *name = NULL;
     int count = 0;
     for (int i = 1; i < layer->count; i++) {
-        const int rank = layer->ranks[i];
-        if (layer->arrivals[i] == MPI_REQUEST_NULL)
-            continue;
-        if (count && ranges[count - 1].last == rank - 1)
-            ranges[count - 1].last = rank;
-        else
-            ranges[count++] = (struct qmpi_statement_range){rank, rank};
+        if (layer->arrivals.requests[i] != MPI_REQUEST_NULL)
+            qmpi_statement_add_rank(ranges, &count, layer->ranks[i]);
     }
-    char *ranks = describe_ranks(ranges, count);
+    char *ranks = qmpi_statement_describe_ranks(ranges, count);
     QMPIX_Tool_get_name(tool_id, &name);
-    qmpi_printf("%s (layer %d): rank %d has been waiting for %s for %g s\n"
-                "  hint: it continues when they call MPI_Finalize; find out what keeps them from "
-                "calling it",
-                name ? name : "clock", tool_id, layer->ranks[0], ranks, patience);
+    qmpi_printf(
+        "%s (layer %d): rank %d has been waiting for %s for %g s\n"
+        "  hint: it continues when they make the same MPI call, usually MPI_Finalize; find out "
+        "what keeps them from it",
+        name ? name : "clock", tool_id, layer->ranks[0], ranks, patience);
     free(ranks);
     free(ranges);
 }
 
-/*
- * In the first process that has the layer, waits until the messages of all others that have it have
- * arrived, and prints the missing processes if that takes long. The others only send their message,
- * and wait in the collective call that follows. Waiting is no additional risk, since the collective
- * call would wait for the same processes.
- */
-static void await_all(const struct job_layer *layer, int tool_id, int rank)
+int qmpi_job_await(int tool_id)
 {
-    const int *places = layer->places;
-    MPI_Request *arrivals = layer->arrivals;
-    struct missing_processes missing = {layer, tool_id};
-    bool failed; /* not used: a request that fails counts as complete */
-    const int tag = layer->number % QMPI_JOB_TAG;
-    if (layer->ranks[0] != rank)
-        QMPI_PMPI(Send, SEND)(NULL, 0, MPI_BYTE, places[0], tag, job_comm);
-    for (int i = 1; i < layer->count && layer->ranks[0] == rank; i++) {
-        if (QMPI_PMPI(Irecv, IRECV)(NULL, 0, MPI_BYTE, places[i], tag, job_comm, &arrivals[i]) !=
-            MPI_SUCCESS)
-            arrivals[i] = MPI_REQUEST_NULL;
-    }
-    double deadline = qmpi_job_time() + patience;
-    for (int i = 1; i < layer->count && layer->ranks[0] == rank; i++) {
-        if (qmpi_job_complete_request(&arrivals[i], deadline, &failed))
-            continue;
-        for (int k = i + 1, done; k < layer->count; k++)
-            QMPI_PMPI(Test, TEST)(&arrivals[k], &done, MPI_STATUS_IGNORE);
-        qmpi_memory_catch_exhausted(print_missing_processes, &missing);
-        deadline = 0;
-        i--;
-    }
+    int count;
+    if (!members || !qmpi_job_ranks(tool_id, &count))
+        return MPI_SUCCESS;
+    struct missing_processes missing = {&layers[tool_id], tool_id};
+    return qmpi_arrivals_await(&layers[tool_id].arrivals, patience, print_missing_processes,
+                               &missing);
 }
 
 const int *qmpi_job_ranks(int tool_id, int *count)
@@ -550,11 +507,14 @@ int qmpi_job_create_comm(int tool_id, MPI_Comm *comm)
     if (!members || !qmpi_job_ranks(tool_id, &count)) {
         result = create_comm_of_world(rank, comm);
     } else {
-        const struct job_layer *layer = &layers[tool_id];
-        await_all(layer, tool_id, rank);
-        result = count == member_count ? QMPI_PMPI(Comm_dup, COMM_DUP)(job_comm, comm)
-                                       : create_comm_of_ranks(job_comm, layer->places, count,
-                                                              layer->number % QMPI_JOB_TAG, comm);
+        const struct qmpi_arrivals *all = &layers[tool_id].arrivals;
+        result = qmpi_job_await(tool_id);
+        if (result == MPI_ERR_RANK)
+            return result;
+        if (result == MPI_SUCCESS)
+            result = count == member_count
+                         ? QMPI_PMPI(Comm_dup, COMM_DUP)(job_comm, comm)
+                         : create_comm_of_ranks(job_comm, all->places, count, all->tag, comm);
     }
     if (result == MPI_SUCCESS)
         QMPI_PMPI(Comm_set_errhandler, COMM_SET_ERRHANDLER)(*comm, MPI_ERRORS_RETURN);

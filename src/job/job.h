@@ -32,9 +32,15 @@ void qmpi_job_watch_sessions(qmpi_function **targets);
  * ranks are not known yet, or this process does not have the layer. */
 const int *qmpi_job_ranks(int tool_id, int *count);
 
+/* Waits until all processes that have the layer have called this (qmpi_arrivals_await). Returns
+ * MPI_SUCCESS; MPI_ERR_RANK if one of them has terminated; or MPI_ERR_OTHER. If the processes are
+ * not known, returns MPI_SUCCESS at once. */
+int qmpi_job_await(int tool_id);
+
 /* Creates a communicator of the processes that have the layer, in the order of qmpi_job_ranks (of
- * all processes if the ranks are not known), with MPI_ERRORS_RETURN. Collective over its processes.
- * The communicator has no attributes of the program. Returns an error class. */
+ * all processes if the ranks are not known), with MPI_ERRORS_RETURN. Collective over its processes,
+ * for which it waits (qmpi_job_await). The communicator has no attributes of the program. Returns
+ * an error class; MPI_ERR_RANK: one of the processes has terminated. */
 int qmpi_job_create_comm(int tool_id, MPI_Comm *comm);
 
 /* qmpi_job_create_comm derives the communicators of layers from a communicator of the job, which is

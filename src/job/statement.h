@@ -106,6 +106,13 @@ bool qmpi_job_complete_request(MPI_Request *request, double deadline, bool *fail
 /* Whether a rank makes this statement. */
 bool qmpi_statement_is_of(const struct qmpi_statement *statement, int rank);
 
+/* Adds a rank to ranges in ascending order, of which it is the highest; there must be room for one
+ * more range. */
+void qmpi_statement_add_rank(struct qmpi_statement_range *ranges, int *count, int rank);
+
+/* Returns a text such as "ranks 1, 3-5". The caller frees it. */
+char *qmpi_statement_describe_ranks(const struct qmpi_statement_range *ranges, int count);
+
 /* Frees the contents of `statements`. */
 void qmpi_statements_free(struct qmpi_statements *statements);
 

@@ -7,6 +7,7 @@ the job with the message of this process.
 """
 import json
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -351,7 +352,59 @@ def test_a_message_names_the_ranks_for_which_a_tool_waits_at_the_end(tmp_path):
                      env={"QMPI_TOOL_PATH": BUNDLED_TOOLS, "QMPI_RANK_TIMEOUT": "0.2"}, wrapper=["sh", "-c", wrapper, "-"])
     assert result.returncode == 0
     assert result.stdout.count("qmpi: count (layer 1): rank 0 has been waiting for rank 1 for 0.2 s") == 1
+    assert "qmpi:   hint: it continues when they make the same MPI call, usually MPI_Finalize;" in result.stdout
     assert "count (layer 1): MPI calls of 3 ranks" in result.stdout
+
+
+def run_and_kill(rank, folder, tools="count", apart=None):
+    """Runs three ranks, one of which kills itself. The launcher lets the others continue, as they do without tools.
+    The rank `apart` does not see the processes of the others, as if it was on another host."""
+    app = program("calls")
+    script = f"""[ {RANK} != "{apart}" ] || apart="unshare --pid --fork --kill-child"
+    [ {RANK} != {rank} ] || set -- {app} init barrier kill
+    LD_PRELOAD={':'.join(map(str, ([ASAN] if ASAN else []) + [LIBQMPI]))} exec $apart "$@" """
+    command = [*launch(3)[:-2], "--enable-recovery", "-n", "3", "sh", "-c", script, "-", app, "init", "barrier",
+               "finalize"]
+    environment = clean_environment() | {"QMPI_TOOLS": tools, "QMPI_TOOL_PATH": str(BUNDLED_TOOLS)}
+    return subprocess.run([str(part) for part in command], env=environment, cwd=folder, timeout=60,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+def check_survivors(done, rank):
+    assert done.stdout.count("finalize: result 0") == 2, done.stderr
+    said = [line for line in done.stderr.splitlines() if "terminated" in line]
+    assert said == [f"qmpi: rank {rank} has terminated, but other ranks wait for it: the tools do not combine the data "
+                    "of the ranks, and each process reports its own"]
+    assert "waiting" not in done.stderr
+    assert "cannot create" not in done.stderr
+
+
+RECOVERS = pytest.mark.skipif(not OPEN_MPI, reason="in other MPI libraries, MPI_Finalize waits for processes that "
+                              "terminated")
+
+
+@RECOVERS
+@pytest.mark.parametrize("rank", [0, 1])
+def test_tools_do_not_wait_for_a_rank_that_has_terminated(rank, tmp_path):
+    done = run_and_kill(rank, tmp_path, "count:profile:trace")
+    check_survivors(done, rank)
+    survivors = sorted({0, 1, 2} - {rank})
+    for survivor in survivors:
+        assert f"count (layer 1): MPI calls of rank {survivor} alone" in done.stderr
+    assert sorted(path.name for path in tmp_path.glob("*.json")) == [f"qmpi-profile.{n}.json" for n in survivors]
+
+
+def can_hide_processes():
+    return shutil.which("unshare") and subprocess.run(["unshare", "--pid", "--fork", "--kill-child", "true"],
+                                                      capture_output=True, check=False).returncode == 0
+
+
+@RECOVERS
+@pytest.mark.parametrize("rank, apart", [(0, 2), (2, 0)])
+def test_processes_of_other_hosts_are_told_that_a_rank_has_terminated(rank, apart, tmp_path):
+    if not can_hide_processes():
+        pytest.skip("no process may have PIDs of its own here")
+    check_survivors(run_and_kill(rank, tmp_path, apart=apart), rank)
 
 
 @pytest.mark.parametrize("value", ["soon", "-1", "0", "10m"])

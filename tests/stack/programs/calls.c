@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,8 @@ static void run_step(const char *step)
             usleep(1000);
     else if (!strncmp(step, "abort=", 6))
         result = MPI_Abort(MPI_COMM_WORLD, atoi(step + 6));
+    else if (!strcmp(step, "kill"))
+        raise(SIGKILL);
     else
         exit(99);
     printf("%s: result %d, flag %d, numbers %d %d\n", step, result, flag, number, number2);
