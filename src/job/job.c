@@ -22,6 +22,10 @@ static qmpi_function *real_init, *real_init_thread, *real_finalize;
  * of statements waits a multiple of it for a process that possibly does not take part. */
 static double patience;
 
+/* Whether the launcher has started no other process, or there is no launcher that is known. Then no
+ * other process is waited for. */
+static bool is_alone;
+
 /* A layer of this process, and the processes that have it. */
 struct job_layer {
     int *ranks; /* in MPI_COMM_WORLD or mpi://WORLD; NULL: no such layer here */
@@ -530,6 +534,8 @@ static int exchange_statements(int result)
         QMPI_PMPI(Comm_rank, COMM_RANK)(MPI_COMM_WORLD, &job.rank) != MPI_SUCCESS ||
         QMPI_PMPI(Comm_size, COMM_SIZE)(MPI_COMM_WORLD, &job.size) != MPI_SUCCESS)
         return result;
+    if (is_alone && job.size > 1)
+        return result; /* the launcher is not known */
     char *text = qmpi_statement_of_process();
     struct qmpi_quiet_errors world;
     qmpi_quiet_errors_begin(&world, MPI_COMM_WORLD);
@@ -540,22 +546,29 @@ static int exchange_statements(int result)
     print_problems(&job);
     stop_if_any_stops(&job);
     const bool is_first = set_layers(&job);
-    create_job_comm(&job);
+    if (!is_alone)
+        create_job_comm(&job);
     if (is_first)
         print_differences(&job);
     qmpi_statements_free(&job.statements);
     return result;
 }
 
+static void announce(void)
+{
+    if (!is_alone)
+        qmpi_presence_announce();
+}
+
 static int init_job(int *argc, char ***argv)
 {
-    qmpi_presence_announce();
+    announce();
     return exchange_statements(((__typeof__(&MPI_Init))real_init)(argc, argv));
 }
 
 static int init_thread_job(int *argc, char ***argv, int required, int *provided)
 {
-    qmpi_presence_announce();
+    announce();
     return exchange_statements(
         ((__typeof__(&MPI_Init_thread))real_init_thread)(argc, argv, required, provided));
 }
@@ -573,7 +586,7 @@ static size_t session_room, session_count;
  * must announce itself before it opens the session. */
 static int init_session_job(MPI_Info info, MPI_Errhandler handler, MPI_Session *session)
 {
-    qmpi_presence_announce();
+    announce();
     const int result = ((__typeof__(&MPI_Session_init))real_session_init)(info, handler, session);
     pthread_mutex_lock(&sessions_lock);
     if (result == MPI_SUCCESS && QMPI_MEMORY_RESERVE(sessions, session_room, session_count + 1))
@@ -640,7 +653,7 @@ static void exchange_in_session(MPI_Comm comm)
     }
     pthread_mutex_unlock(&sessions_lock);
     QMPI_PMPI(Group_free, GROUP_FREE)(&group);
-    if (job.size) {
+    if (is_alone ? job.size == 1 : job.size > 0) {
         struct qmpi_quiet_errors quiet;
         char *text = qmpi_statement_of_process();
         qmpi_quiet_errors_begin(&quiet, comm);
@@ -665,8 +678,9 @@ static int create_from_group_job(MPI_Group group, const char *tag, MPI_Info info
 }
 #endif
 
-void qmpi_job_watch(qmpi_function **targets, double seconds)
+void qmpi_job_watch(qmpi_function **targets, bool has_others, double seconds)
 {
+    is_alone = !has_others;
     patience = seconds;
     real_init = targets[MPI_INIT_T];
     real_init_thread = targets[MPI_INIT_THREAD_T];

@@ -16,11 +16,13 @@
 #include <stdbool.h>
 
 /* Wraps the functions in `targets` (qmpi_terminator_targets) that initialize and finalize MPI or
- * open a session. Called before any layer is added. `seconds` determines how long MPI_Init and
+ * open a session. Called before any layer is added. `has_others` is the result of
+ * qmpi_launcher_has_others; if it is false, the layers are known only if MPI_COMM_WORLD has one
+ * process. `seconds` determines how long MPI_Init and
  * MPI_Comm_create_from_group wait for a process if the launcher does not tell whether that process
  * has libqmpi (see qmpi_statements_exchange). It is also the time after which a message names the
  * processes for which a layer waits. */
-void qmpi_job_watch(qmpi_function **targets, double seconds);
+void qmpi_job_watch(qmpi_function **targets, bool has_others, double seconds);
 
 /* Wraps MPI_Comm_create_from_group, which may create a communicator of all processes from a
  * session, and MPI_Session_finalize. Called when all other wrappers of these functions are in

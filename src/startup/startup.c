@@ -407,7 +407,7 @@ static void stop_in_init(void)
     qmpi_problem_release_signals();
     qmpi_statement_set_stop();
     qmpi_chain_start(0);
-    qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
+    qmpi_job_watch(qmpi_terminator_targets, true, read_rank_timeout());
 #ifdef MPI_SESSION_NULL
     qmpi_terminator_targets[MPI_SESSION_INIT_T] = stop_in_session;
 #endif
@@ -454,11 +454,11 @@ static void wrap_for_layers(const struct plan *plans, int count)
  */
 static void wrap_terminator_targets(const struct plan *plans, int count, bool exchanges)
 {
-    if (exchanges)
-        qmpi_job_watch(qmpi_terminator_targets, read_rank_timeout());
+    if (exchanges || count)
+        qmpi_job_watch(qmpi_terminator_targets, exchanges, exchanges ? read_rank_timeout() : 0);
     if (count)
         wrap_for_layers(plans, count);
-    if (exchanges)
+    if (exchanges || count)
         qmpi_job_watch_sessions(qmpi_terminator_targets);
 }
 
@@ -542,7 +542,7 @@ static void build_stack(void *data)
         stop_in_init();
         return;
     }
-    for (int tool_id = 1; tool_id <= count && exchanges; tool_id++) {
+    for (int tool_id = 1; tool_id <= count; tool_id++) {
         if (qmpi_layer_get(tool_id)->ready)
             describe_to_job(qmpi_layer_get(tool_id));
     }

@@ -13,9 +13,9 @@ PROGRAMS = BUILD / "tests" / "examples"
 PMPI_TOOLS = BUILD / "tests" / "pmpi" / "tools"
 
 
-def run(program, tools, **more):
+def run(program, tools, *arguments, **more):
     folders = f"{EXAMPLES}:{PMPI_TOOLS}:{BUNDLED_TOOLS}"
-    return run_mpi(program, tools=tools, env={"QMPI_TOOL_PATH": folders}, **more)
+    return run_mpi(program, *arguments, tools=tools, env={"QMPI_TOOL_PATH": folders}, **more)
 
 
 def messages(tools, **more):
@@ -69,6 +69,12 @@ def matrix(*elements):
 def test_the_matrix_counts_messages_and_neighborhood_collectives(layers):
     result = run(PROGRAMS / "programs" / "example_neighbors", ":".join(["matrix"] * layers), ranks=2)
     assert (result.returncode, sorted(result.stderr.splitlines())) == (0, sorted(matrix((0, 0), (0, 1), (1, 0)) * layers))
+
+
+def test_the_matrix_of_a_single_process_has_one_element():
+    result = run("calls", "matrix", "init", "sendrecv", "finalize", ranks=1)
+    assert result.returncode == 0
+    assert lines(result, "matrix:") == ["matrix: from 0 to 0: 4"]
 
 
 def test_the_matrix_has_the_rows_of_the_ranks_that_have_the_tool():

@@ -152,6 +152,22 @@ static void check_contexts(QMPI_Context context, int tool_id)
         trace("misuse WRONG: a call with a context touched its output");
 }
 
+/* The test runs one process. */
+static void check_ranks(int tool_id)
+{
+    const int *ranks = NULL;
+    int count = 77;
+    BAD_ARG(QMPIX_Tool_get_ranks(tool_id, NULL, &count));
+    BAD_ARG(QMPIX_Tool_get_ranks(tool_id, &ranks, NULL));
+    for (size_t i = 0; i < COUNT(bad_ids); i++)
+        BAD_ARG(QMPIX_Tool_get_ranks(bad_ids[i], &ranks, &count));
+    if (ranks || count != 77)
+        trace("misuse WRONG: QMPIX_Tool_get_ranks touched its outputs");
+    EXPECT(MPI_SUCCESS, QMPIX_Tool_get_ranks(tool_id, &ranks, &count));
+    if (!ranks || ranks[0] != 0 || count != 1)
+        trace("misuse WRONG: other ranks than 0, or %d ranks", count);
+}
+
 /* ---- In the constructor, in an MPI call, in the finalizer, and in init ----------------------- */
 
 static void check_announcing(void (*init)(int))
@@ -189,6 +205,7 @@ static int misuse_rank(QMPI_Context context, MPI_Comm comm, int *rank)
     check_numbers(tool_id);
     check_null_outputs(tool_id);
     check_contexts(context, tool_id);
+    check_ranks(tool_id);
     void *storage = NULL;
     EXPECT(MPI_SUCCESS, QMPI_Context_get_storage(context, tool_id, &storage));
     if (storage != &checks)
@@ -232,8 +249,11 @@ static void init(int tool_id)
     EXPECT(MPI_ERR_ARG, QMPIX_Register_finalizer(tool_id, NULL));
     EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, intruding_finalizer));
     EXPECT(MPI_SUCCESS, QMPIX_Register_finalizer(tool_id, finalizer)); /* replaces the first one */
-    /* This call fails, because MPI is not initialized. */
+    /* These calls fail, because MPI is not initialized. */
     MPI_Comm comm;
+    const int *ranks;
+    int count;
+    EXPECT(MPI_ERR_OTHER, QMPIX_Tool_get_ranks(tool_id, &ranks, &count));
     EXPECT(MPI_ERR_OTHER, QMPIX_Tool_create_comm(tool_id, &comm));
     /* Layer 1, which is above, is not initialized yet, so its next functions are not known. */
     check_get_function(1, MPI_SEND_T);
