@@ -34,7 +34,7 @@ struct qmpi_config_name {
 };
 extern const struct qmpi_config_name qmpi_config_names[QMPI_CONFIG_SETTINGS];
 
-#define QMPI_SECONDS_HINT "give " QMPI_VALUE_TIME
+#define QMPI_SECONDS_HINT "give " QMPI_VALUE_TIME_ABOVE_0
 
 /* Reads the value of rank-timeout, a time above 0. Returns false if the value is invalid. */
 bool qmpi_config_read_seconds(const char *value, double *seconds);

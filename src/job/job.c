@@ -240,16 +240,43 @@ static bool set_layers(const struct job *job)
 
 /* ---- Differences ----------------------------------------------------------------------------- */
 
-/* Returns the names of the layers of a statement, separated by colons; the caller frees them. */
-static char *list_layer_names(const struct qmpi_statement *statement)
+/* Returns the options in an identity, behind its name, as `,key=value` for each; the caller frees
+ * them. describe_to_job in startup/startup.c writes identities. */
+static char *list_options(const char *identity)
+{
+    char *options = qmpi_copy("");
+    /* Only the value, whose length is given, may contain any character. */
+    for (const char *at = identity; *at == ',';) {
+        char *key;
+        const size_t length = strtoul(at + 1, &key, 10);
+        const char *value = strchr(key, '=');
+        if (*key++ != ':' || !value || strlen(++value) < length)
+            break;
+        char *option = qmpi_copy_part(key, (size_t)(value - key) + length);
+        char *more = qmpi_message("%-s,%s", options, option);
+        free(option);
+        free(options);
+        options = more;
+        at = value + length;
+    }
+    return options;
+}
+
+/* Returns the names of the layers of a statement, if `with_options` is true followed by their
+ * options, separated by colons; the caller frees them. */
+static char *list_layers(const struct qmpi_statement *statement, bool with_options)
 {
     const char *text = statement->text;
     char *list = qmpi_copy("");
     for (char *line; (line = qmpi_statement_next_line(&text, QMPI_STATES_LAYER));) {
-        char *name = strchr(line, QMPI_STATES_NAME) + 1;
+        char *name = strchr(line, QMPI_STATES_NAME);
+        *name++ = '\0';
         qmpi_statement_restore(name);
-        char *more =
-            *name ? qmpi_message("%-s%s%s", list, *list ? ":" : "", name) : qmpi_copy(list);
+        qmpi_statement_restore(line);
+        char *options = with_options ? list_options(line + strlen(name)) : qmpi_copy("");
+        char *more = *name ? qmpi_message("%-s%s%s%-s", list, *list ? ":" : "", name, options)
+                           : qmpi_copy(list);
+        free(options);
         free(list);
         list = more;
         free(line);
@@ -269,9 +296,9 @@ static void add_stack(struct qmpi_statements *all, char *text,
     qmpi_statements_merge(all, &one);
 }
 
-/* Returns statements that consist of the names of layers only. One more stands for the ranks that
- * have made no statement. */
-static struct qmpi_statements collect_layer_names(const struct job *job)
+/* Returns statements that consist of list_layers only. One more stands for the ranks that have made
+ * no statement. */
+static struct qmpi_statements collect_layer_lists(const struct job *job, bool with_options)
 {
     struct qmpi_statements all = {0};
     struct qmpi_statement_range *absent = qmpi_allocate((size_t)job->size, sizeof *absent);
@@ -279,7 +306,8 @@ static struct qmpi_statements collect_layer_names(const struct job *job)
     int count = 0;
     for (int i = 0; i < job->statements.count; i++) {
         const struct qmpi_statement *statement = &job->statements.all[i];
-        add_stack(&all, list_layer_names(statement), statement->ranges, statement->range_count);
+        add_stack(&all, list_layers(statement, with_options), statement->ranges,
+                  statement->range_count);
         for (int k = 0; k < statement->range_count; k++) {
             const struct qmpi_statement_range range = statement->ranges[k];
             memset(present + range.first, true, (size_t)(range.last - range.first + 1));
@@ -296,6 +324,35 @@ static struct qmpi_statements collect_layer_names(const struct job *job)
     return all;
 }
 
+/* Prints what each of the ranks has, unless all have the same. If each rank has options of its own,
+ * such as the name of a file, the list ends after some lines. */
+static void print_lists(const struct qmpi_statements *all, bool have_options)
+{
+    enum { MOST = 16 };
+    char *text = qmpi_format(
+        "the processes of this job have different tools%s, and each tool covers only the processes "
+        "that have it%s",
+        have_options ? " or options of tools" : "", have_options ? " with the same options" : "");
+    for (int i = 0; i < all->count && i < MOST; i++) {
+        const struct qmpi_statement *one = &all->all[i];
+        char *ranks = qmpi_statement_describe_ranks(one->ranges, one->range_count);
+        char *more = qmpi_format("%s\n  %s: %s", text, ranks, *one->text ? one->text : "no tools");
+        free(ranks);
+        free(text);
+        text = more;
+    }
+    if (all->count > MOST) {
+        char *more = qmpi_format("%s\n  and %d others", text, all->count - MOST);
+        free(text);
+        text = more;
+    }
+    if (all->count > 1)
+        qmpi_printf("%-s\n  hint: if this is not intended, give all programs of the job the same "
+                    "tools%s, and make sure that they are the same files on all nodes",
+                    text, have_options ? " with the same options" : "");
+    free(text);
+}
+
 static void print_differences(const struct job *job)
 {
     const struct qmpi_statements *statements = &job->statements;
@@ -304,23 +361,15 @@ static void print_differences(const struct job *job)
     if (statements->count == 1 && statements->all[0].range_count == 1 &&
         statements->all[0].ranges[0].last == job->size - 1 && job->rank == 0)
         return; /* a shortcut for large jobs: all statements are equal */
-    struct qmpi_statements all = collect_layer_names(job);
-    char *text = qmpi_copy("the processes of this job have different tools, and each tool covers "
-                           "only the processes that have it");
-    for (int i = 0; i < all.count; i++) {
-        char *ranks = qmpi_statement_describe_ranks(all.all[i].ranges, all.all[i].range_count);
-        char *more = qmpi_format("%s\n  %s: %s", text, ranks,
-                                 *all.all[i].text ? all.all[i].text : "no tools");
-        free(ranks);
-        free(text);
-        text = more;
-    }
-    if (all.count > 1)
-        qmpi_printf("%-s\n  hint: if this is not intended, give all programs of the job the same "
-                    "tools, and make sure that they are the same files on all nodes",
-                    text);
-    free(text);
-    qmpi_statements_free(&all);
+    struct qmpi_statements all = collect_layer_lists(job, true),
+                           names = collect_layer_lists(job, false);
+    const bool have_options = all.count > names.count;
+    if (have_options)
+        qmpi_statements_free(&names);
+    else
+        qmpi_statements_free(&all);
+    print_lists(have_options ? &all : &names, have_options);
+    qmpi_statements_free(have_options ? &all : &names);
 }
 
 /* ---- Communicators --------------------------------------------------------------------------- */

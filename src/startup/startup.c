@@ -384,10 +384,24 @@ static double read_rank_timeout(void)
     if (!value || qmpi_config_read_seconds(value, &seconds) || !qmpi_launcher_reports())
         return seconds;
     char *shown = qmpi_message_shorten(value);
-    qmpi_printf("QMPI_RANK_TIMEOUT: '%s' is no time; using %g\n  hint: " QMPI_SECONDS_HINT, shown,
-                seconds);
+    qmpi_printf(
+        "QMPI_RANK_TIMEOUT: '%s' is not a time above 0; using %g\n  hint: " QMPI_SECONDS_HINT,
+        shown, seconds);
     free(shown);
     return seconds;
+}
+
+/* Reports an invalid value of QMPI_INTERNAL, which src/redirect reads before the first MPI call. */
+static void check_internal(void)
+{
+    const char *value = qmpi_setting("QMPI_INTERNAL");
+    bool shown;
+    if (!value || !*value || qmpi_value_boolean(value, &shown) || !qmpi_launcher_reports())
+        return;
+    char *text = qmpi_message_shorten(value);
+    qmpi_printf("QMPI_INTERNAL: unknown value '%s'; using no\n  hint: set it to " QMPI_VALUE_YES,
+                text);
+    free(text);
 }
 
 #ifdef MPI_SESSION_NULL
@@ -510,6 +524,7 @@ static void build_stack(void *data)
     qmpi_problem_start();
     qmpi_problem_print_config();
     qmpi_clock_configure();
+    check_internal();
     qmpi_mpi_library_find();
     if (qmpi_mpi_library_implementation() == QMPI_MPI_OPEN_MPI)
         qmpi_launcher_ignore_pmi();

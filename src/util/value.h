@@ -21,6 +21,7 @@
 /* These describe valid values in messages, after "give " or "must be ". */
 #define QMPI_VALUE_SIZE "a size such as 4096, 64K, 1.5MiB or 2G"
 #define QMPI_VALUE_TIME "a time such as 250us, 20ms, 1.5s or 5min"
+#define QMPI_VALUE_TIME_ABOVE_0 "a time above 0, such as 250us, 20ms, 1.5s or 5min"
 #define QMPI_VALUE_SET "numbers, ranges and steps separated by ;, such as 3;10-20;100-;every 5"
 #define QMPI_VALUE_PERCENT "a percentage from 1 to 100"
 #define QMPI_VALUE_YES "yes or no"

@@ -221,11 +221,15 @@ char *qmpi_validate_open(int layers)
                                              .unwind = qmpi_call_stack_unwind};
     const char *value = qmpi_setting("QMPI_VALIDATE");
     const QMPIX_Function *described;
-    if (!value || !strcmp(value, "no"))
+    bool validates = false;
+    if (value && *value && !qmpi_value_boolean(value, &validates)) {
+        char *shown = qmpi_message_shorten(value);
+        char *problem = qmpi_message("invalid value '%s'\nhint: set it to " QMPI_VALUE_YES, shown);
+        free(shown);
+        return problem;
+    }
+    if (!validates)
         return NULL;
-    if (strcmp(value, "yes") != 0)
-        return qmpi_message(
-            "QMPI_VALIDATE is yes or no, not '%s'\nhint: set it to yes, or unset it", value);
     char *path = qmpi_format("%s/%s", qmpi_installation_folder(), QMPI_VALIDATE_FILE);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     qmpi_validate_starter *const start =

@@ -302,7 +302,13 @@ def test_a_tool_that_exits_in_init_is_named():
 def test_a_wrong_value_of_qmpi_validate_stops_the_run():
     result = run_mpi("calls", *RUN, ranks=1, tools="empty", env={"QMPI_VALIDATE": "maybe"})
     assert result.returncode == 2
-    assert "QMPI_VALIDATE: QMPI_VALIDATE is yes or no, not 'maybe'" in result.all_messages
+    assert "QMPI_VALIDATE: invalid value 'maybe'" in result.all_messages
+
+
+@pytest.mark.parametrize("value, validates", [("1", True), ("on", True), ("off", False), ("", False)])
+def test_qmpi_validate_is_a_boolean_like_any_other(value, validates):
+    result = run_mpi("calls", *RUN, ranks=1, tools="wrong,does=drops", env={"QMPI_VALIDATE": value})
+    assert (bool(faults(result)), result.returncode) == (validates, int(validates))
 
 
 def test_the_commands_validate_and_return_1_after_a_fault():

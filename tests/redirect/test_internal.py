@@ -3,7 +3,7 @@
 import pytest
 
 from redirect_support import counted, in_each_rank, reach, tallied
-from support import ABI, OPEN_MPI
+from support import ABI, BUNDLED_TOOLS, OPEN_MPI, run_mpi
 
 with_inner_calls = pytest.mark.skipif(
     OPEN_MPI, reason="Open MPI's library makes no MPI calls of its own")
@@ -69,3 +69,10 @@ def test_every_layer_sees_the_same_inner_calls(tmp_path):
     # these calls, the library may call MPI.
     assert set(upper) - set(EXPECTED)
     assert {name: lower[name] for name in upper} == upper
+
+
+def test_an_unknown_value_of_qmpi_internal_is_reported_once():
+    result = run_mpi("calls", "init", "finalize", tools="empty", env={"QMPI_TOOL_PATH": BUNDLED_TOOLS,
+                                                                       "QMPI_INTERNAL": "maybe"})
+    assert result.returncode == 0
+    assert result.messages == ["QMPI_INTERNAL: unknown value 'maybe'; using no", "  hint: set it to yes or no"]

@@ -332,7 +332,19 @@ def test_layers_whose_options_differ_after_a_control_character_report_separately
     result = run("barrier", tools="count,output=a\1b", rank1="QMPI_TOOLS=count,output=a\1c", cwd=tmp_path)
     assert result.returncode == 0
     assert calls_of(tmp_path / "a\1b") == calls_of(tmp_path / "a\1c") == (1, 1)
-    assert "different" not in result.stderr
+    assert r"qmpi:   rank 1: count,output=a\x01c" in messages(result)
+
+
+def test_layers_with_other_options_on_some_ranks_are_listed_with_them(tmp_path):
+    result = run("barrier", tools="empty:profile,sync=yes,output=a.json", rank1="QMPI_TOOLS=empty:profile,output=a.json",
+                 ranks=3, cwd=tmp_path)
+    assert result.returncode == 0
+    assert "qmpi: profile (layer 2): sync=yes has no effect, because some processes of the job do not have this layer " \
+        "with the same options" in messages(result)
+    assert "qmpi: the processes of this job have different tools or options of tools, and each tool covers only the " \
+        "processes that have it with the same options" in messages(result)
+    assert "qmpi:   ranks 0, 2: empty:profile,sync=yes,output=a.json" in messages(result)
+    assert "qmpi:   rank 1: empty:profile,output=a.json" in messages(result)
 
 
 def test_equal_stacks_are_not_mentioned():
@@ -411,7 +423,8 @@ def test_processes_of_other_hosts_are_told_that_a_rank_has_terminated(rank, apar
 def test_a_wrong_time_is_refused(value):
     result = run(env={"QMPI_RANK_TIMEOUT": value})
     assert result.returncode == 0
-    assert f"qmpi: QMPI_RANK_TIMEOUT: '{value}' is no time; using 10" in result.stderr
+    assert f"qmpi: QMPI_RANK_TIMEOUT: '{value}' is not a time above 0; using 10\nqmpi:   hint: give a time above 0, such as " \
+        in result.stderr
 
 
 @pytest.mark.skipif(MPI_NAME != "mpich", reason="only MPICH's launcher has the option -pmi-port")

@@ -136,7 +136,8 @@ static void check_sync(struct layer *layer, bool is_in_session)
     if (is_first)
         qmpi_printf(
             "profile (layer %d): sync=yes has no effect, because some processes of the job do "
-            "not have this layer\n  hint: give all programs of the job the same tools",
+            "not have this layer with the same options\n  hint: give all programs of the job the "
+            "same tools with the same options",
             layer->tool_id);
     layer->options.sync = false;
 }
