@@ -18,6 +18,7 @@
 #include "process/process.h"
 #include "util/util.h"
 
+#include <limits.h>
 #include <qmpi/observer.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,26 +258,49 @@ bool qmpi_handle_is_type(MPI_Datatype type)
 
 /* ---- Error codes ----------------------------------------------------------------------------- */
 
-/* Whether a number can be an error code. MPICH's codes are large, and its functions accept any
- * number. */
-static bool is_error_code(int code)
+/* Returns the last error class and code in use, or `otherwise` if MPI cannot be asked. */
+static int last_used_code(int otherwise)
 {
     int initialized = 0, finalized = 0, flag = 0;
     const int *last = NULL;
-    if (qmpi_mpi_library_implementation() == QMPI_MPI_MPICH)
-        return true;
     QMPI_PMPI(Initialized, INITIALIZED)(&initialized);
     QMPI_PMPI(Finalized, FINALIZED)(&finalized);
     if (initialized && !finalized)
         QMPI_PMPI(Comm_get_attr, COMM_GET_ATTR)(MPI_COMM_WORLD, MPI_LASTUSEDCODE, &last, &flag);
-    return code >= 0 && code <= (flag ? *last : MPI_ERR_LASTCODE);
+    return flag ? *last : otherwise;
+}
+
+/* Whether a number can be an error code. MPICH's codes are large, and have one of its classes in
+ * some bits. */
+static bool is_error_code(int code)
+{
+    return code >= 0 && (qmpi_mpi_library_implementation() == QMPI_MPI_MPICH ||
+                         code <= last_used_code(MPI_ERR_LASTCODE));
+}
+
+/* Whether MPICH has the class that it finds in a number: it accepts any number. Its text is asked
+ * for because a later release may have more classes. MPICH has no texts for some of its classes,
+ * and may crash if it is asked for the text of a class that was not added. */
+static bool has_class(int class)
+{
+#ifdef MPICH_ERR_LAST_CLASS
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int length = 0;
+    if (class <= MPICH_ERR_LAST_CLASS ||
+        (class >= MPICH_ERR_FIRST_MPIX && class <= MPICH_ERR_LAST_MPIX))
+        return true;
+    if (class <= MPI_ERR_LASTCODE)
+        return QMPI_PMPI(Error_string, ERROR_STRING)(class, text, &length) == MPI_SUCCESS &&
+               strcmp(text, "Unknown error class") != 0;
+#endif
+    return class <= MPI_ERR_LASTCODE || class <= last_used_code(INT_MAX);
 }
 
 int QMPIX_Error_class(int code, int *error_class)
 {
     int found = code;
     if (!error_class || !is_error_code(code) ||
-        QMPI_PMPI(Error_class, ERROR_CLASS)(code, &found) != MPI_SUCCESS)
+        QMPI_PMPI(Error_class, ERROR_CLASS)(code, &found) != MPI_SUCCESS || !has_class(found))
         return MPI_ERR_ARG;
     *error_class = found;
     return MPI_SUCCESS;

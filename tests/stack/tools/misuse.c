@@ -7,7 +7,7 @@
  */
 #include "trace.h"
 
-#include <qmpi/qmpi.h>
+#include <qmpi/observer.h>
 
 #include <limits.h>
 #include <string.h>
@@ -168,6 +168,44 @@ static void check_ranks(int tool_id)
         trace("misuse WRONG: other ranks than 0, or %d ranks", count);
 }
 
+static void check_error_class(int code, int expected)
+{
+    int class = 77;
+    EXPECT(MPI_SUCCESS, QMPIX_Error_class(code, &class));
+    if (class != expected)
+        trace("misuse WRONG: class %d of code %d", class, code);
+}
+
+static void check_error_codes(void)
+{
+    const int none[] = {-1,
+                        INT_MIN,
+                        INT_MAX,
+                        0x40000001
+#ifdef MPICH_ERR_LAST_CLASS
+                        ,
+                        MPICH_ERR_LAST_CLASS + 1,
+                        MPICH_ERR_LAST_MPIX + 1
+#endif
+    };
+    int class = 77, added, code, of_added, of_code;
+    for (size_t i = 0; i < COUNT(none); i++)
+        BAD_ARG(QMPIX_Error_class(none[i], &class));
+    BAD_ARG(QMPIX_Error_class(MPI_ERR_RANK, NULL));
+    if (class != 77)
+        trace("misuse WRONG: QMPIX_Error_class touched its output");
+    PMPI_Add_error_class(&added);
+    PMPI_Add_error_code(added, &code);
+    check_error_class(MPI_SUCCESS, MPI_SUCCESS);
+    check_error_class(MPI_ERR_RANK, MPI_ERR_RANK);
+    /* Open MPI 4.1 does not find the class that it has added. */
+    PMPI_Error_class(added, &of_added);
+    PMPI_Error_class(code, &of_code);
+    check_error_class(added, of_added);
+    check_error_class(code, of_code);
+    BAD_ARG(QMPIX_Error_class(INT_MAX, &class));
+}
+
 /* ---- In the constructor, in an MPI call, in the finalizer, and in init ----------------------- */
 
 static void check_announcing(void (*init)(int))
@@ -206,6 +244,7 @@ static int misuse_rank(QMPI_Context context, MPI_Comm comm, int *rank)
     check_null_outputs(tool_id);
     check_contexts(context, tool_id);
     check_ranks(tool_id);
+    check_error_codes();
     void *storage = NULL;
     EXPECT(MPI_SUCCESS, QMPI_Context_get_storage(context, tool_id, &storage));
     if (storage != &checks)
