@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from support import ABI, ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, OPEN_MPI, needs_sessions, run_mpi
+from support import ABI, ASAN, BUILD, BUNDLED_TOOLS, LIBQMPI, OPEN_MPI, launch, needs_sessions, run_mpi
 
 PROGRAMS = BUILD / "tests" / "tools" / "programs"
 FAULTS = PROGRAMS / "tools_faults"
@@ -146,6 +146,16 @@ def test_the_status_of_abort_is_kept(tmp_path, ranks):
     ours = faults(tmp_path, "return", "good", "abort", ranks=ranks, ends=[0],
                   tools="delay,error=MPI_ERR_OTHER,functions=MPI_Ab*;MPI_Send,before=1ms")
     assert raw.returncode == ours.returncode == 37
+
+
+def test_a_process_that_calls_abort_reports_before(tmp_path):
+    """MPICH's launcher kills it before it exits. The launcher may lose output, so each process writes to a file."""
+    run(PROGRAMS / "tools_steps", "init", "barrier", "abort=3", cwd=tmp_path,
+        tools="delay,report=yes,functions=MPI_Barrier,before=1ns:delay,report=yes,functions=MPI_Put,before=1ns",
+        wrapper=[*launch(2), "sh", "-c", 'exec "$@" 2> messages.$$', "-"])
+    found = [sorted(re.findall(r"layer (\d)\): rank \d: calls acted on: (\d+)", path.read_text()))
+             for path in tmp_path.glob("messages.*")]
+    assert [("1", "1"), ("2", "0")] in found
 
 
 def test_requests_of_a_call_that_was_not_carried_out_are_pending(tmp_path, real):

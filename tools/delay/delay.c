@@ -206,14 +206,10 @@ static void act_on_call(struct rule *rule, const QMPIX_Call *call, uint64_t n)
         fault_arm(rule, call, n);
 }
 
-static void delay_before_call(const QMPIX_Call *call, QMPIX_Word *word)
+/* Counts the call, and delays it or makes it fail if the rule selects it. */
+static void count_and_act(struct rule *rule, const QMPIX_Call *call, QMPIX_Word *word)
 {
-    struct rule *rule = call->observer->data;
     const int number = (int)call->function->number;
-    if (fault_is_used)
-        fault_enter(call);
-    if (rule->does[number] & RULE_MAKES)
-        error_object_begin(call);
     if (!(rule->does[number] & RULE_ACTS) || !__atomic_load_n(&rule->active, __ATOMIC_RELAXED) ||
         (fault_is_used && fault_is_handled(call)))
         return;
@@ -224,6 +220,32 @@ static void delay_before_call(const QMPIX_Call *call, QMPIX_Word *word)
         return;
     word->number = n; /* This tells delay_after_call that the layer acts on the call. */
     act_on_call(rule, call, n);
+}
+
+/* Prints the results of a rule with the option report=, once. */
+static void report_rule(struct rule *rule)
+{
+    if (!rule->reports || owner != getpid() ||
+        __atomic_exchange_n(&rule->reported, true, __ATOMIC_RELAXED))
+        return;
+    const unsigned long long microseconds = (rule->nanoseconds + 500) / 1000;
+    qmpi_printf("delay (layer %d): rank %d: calls acted on: %llu, delayed: %llu, failed: %llu; "
+                "detours: %llu; time added: %llu.%06llu s",
+                rule->tool_id, rule->rank, rule->acted, rule->delayed, rule->failed, rule->detours,
+                microseconds / 1000000, microseconds % 1000000);
+}
+
+static void delay_before_call(const QMPIX_Call *call, QMPIX_Word *word)
+{
+    struct rule *rule = call->observer->data;
+    const int number = (int)call->function->number;
+    if (fault_is_used)
+        fault_enter(call);
+    if (rule->does[number] & RULE_MAKES)
+        error_object_begin(call);
+    count_and_act(rule, call, word);
+    if (rule->does[number] & RULE_ENDS)
+        report_rule(rule); /* Some launchers kill the process now, so that it does not exit. */
 }
 
 /* Called when MPI is initialized. Asks MPI for the rank, because the launcher may not have provided
@@ -320,24 +342,10 @@ static void publish_layer(int tool_id)
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* Prints the results of a rule. */
-static void report_rule(const struct rule *rule)
-{
-    const unsigned long long microseconds = (rule->nanoseconds + 500) / 1000;
-    qmpi_printf("delay (layer %d): rank %d: calls acted on: %llu, delayed: %llu, failed: %llu; "
-                "detours: %llu; time added: %llu.%06llu s",
-                rule->tool_id, rule->rank, rule->acted, rule->delayed, rule->failed, rule->detours,
-                microseconds / 1000000, microseconds % 1000000);
-}
-
 static void report_at_exit(void)
 {
-    if (owner != getpid())
-        return;
-    for (const struct rule *rule = rules; rule; rule = rule->next) {
-        if (rule->reports)
-            report_rule(rule);
-    }
+    for (struct rule *rule = rules; rule; rule = rule->next)
+        report_rule(rule);
 }
 
 /* The results are printed after all destructors, because a destructor of one of the program's

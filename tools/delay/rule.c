@@ -84,6 +84,8 @@ static char *choose_functions(const char *list, bool fails, unsigned char does[M
         }
         if (traits.role == QMPIX_ROLE_INIT)
             does[number] |= RULE_STARTS;
+        if (traits.role == QMPIX_ROLE_ABORT)
+            does[number] |= RULE_ENDS;
     }
     if (!problem && (!acting || (fails && !failing)))
         problem = qmpi_message("functions= selects no function %s\n"

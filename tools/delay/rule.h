@@ -22,7 +22,8 @@ enum {
     RULE_NAMED = 1 << 2,  /* functions= contains the name in full */
     RULE_MAKES = 1 << 3,  /* calls are passed to error_object_begin and error_object_end */
     RULE_STARTS = 1 << 4, /* calls initialize MPI */
-    RULE_OBSERVES = RULE_ACTS | RULE_MAKES | RULE_STARTS
+    RULE_ENDS = 1 << 5,   /* calls abort the job; the results are printed before */
+    RULE_OBSERVES = RULE_ACTS | RULE_MAKES | RULE_STARTS | RULE_ENDS
 };
 
 struct rule {
@@ -47,6 +48,7 @@ struct rule {
      * counter is independent, and `rank` and `active` are stored before MPI_Init returns. */
     int rank;
     bool active;                    /* this rank is among `ranks` */
+    bool reported;                  /* the results were printed */
     uint64_t called[MPI_LAST_FUNC]; /* calls of each function, if count_each is true */
     uint64_t called_all;            /* calls of all selected functions, if count_each is false */
     uint64_t computed;              /* nanoseconds that threads spent outside selected functions */
