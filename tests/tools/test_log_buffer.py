@@ -43,6 +43,7 @@ def test_no_line_is_lost_at_the_end(tmp_path, end):
     _, lines = run(tmp_path, f"calls={COUNT}", *steps, env=FAULTS)
     assert tags(lines) == list(range(1, COUNT + 1))
     assert names(lines)[0] == "MPI_Init_thread"
+    assert not any(line.result.startswith("<unfinished") for line in lines if line.function == "MPI_Iprobe")
 
 
 def test_no_line_is_lost_if_exit_handlers_do_not_run_after_mpi_finalize(tmp_path):

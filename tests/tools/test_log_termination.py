@@ -5,9 +5,9 @@ import signal
 
 import pytest
 from job import Job
-from log_support import (FAULTS, STEPS, TOOL_PATH, WORDS, Line, terminations_of, lines_of, matches,
+from log_support import (FAULTS, STEPS, TERMINATION, TOOL_PATH, WORDS, Line, terminations_of, lines_of, matches,
                          names, read, run_log, writers_of)
-from support import ASAN, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch, wait_until
+from support import ASAN, LIBQMPI, OPEN_MPI, RUN_RANK, clean_environment, launch, needs_helper, wait_until
 
 BEGUN = ["init", "barrier"]
 
@@ -133,6 +133,30 @@ def test_the_calls_of_other_ranks_are_shown_as_unfinished_when_one_aborts(tmp_pa
     assert read(tmp_path / "x.1")[-1].function == "MPI_Abort"
 
 
+# ---- Processes that are killed -------------------------------------------------------------------
+
+
+def call_at_end_of(path):
+    """Returns the last call of a process that could not notice its end, or None if it was killed before its calls. The
+    line is written after its end."""
+    assert wait_until(lambda: not writers_of(path))
+    lines = path.read_text().splitlines()
+    if not lines or not (last := TERMINATION.fullmatch(lines[-1])):
+        return None
+    assert last[5] == "SIGKILL, _exit or exec"
+    return Line(lines[-2])
+
+
+@needs_helper
+@pytest.mark.parametrize("functions", ["", ",functions=MPI_Send"])
+def test_a_fatal_error_under_a_launcher_is_in_the_file(tmp_path, functions):
+    """MPICH's launcher kills a rank with a fatal error before it exits. Open MPI ends it with _exit."""
+    run_log(WORDS, "fatal", options=f",output={tmp_path}/x{functions}", wrapper=launch(2))
+    calls = [call for path in tmp_path.iterdir() if (call := call_at_end_of(path))]
+    failed = [call for call in calls if call.function == "MPI_Send"]
+    assert failed and all("dest=5" in call.arguments and call.result == "<unfinished after >" for call in failed)
+
+
 # ---- Hanging -------------------------------------------------------------------------------------
 
 
@@ -175,3 +199,13 @@ def test_a_call_that_hangs_is_logged_when_a_signal_ends_the_process(tmp_path, nu
     assert begun.result == "<unfinished ...>"
     assert (last.function, last.arguments) == (begun.function, begun.arguments)
     assert last.result.startswith("<unfinished after")
+
+
+@needs_helper
+def test_a_call_that_hangs_is_in_the_file_of_a_process_that_is_killed(tmp_path):
+    with Hanging(tmp_path, ",enter=yes,caller=yes") as run:
+        run.wait_for_line("MPI_Sendrecv(")
+        os.kill(run.ranks[0].pid, signal.SIGKILL)
+        last = call_at_end_of(run.log)
+    assert (last.function, last.result) == ("MPI_Sendrecv", "<unfinished after >")
+    assert last.caller.startswith("send_to_next (steps.c:")

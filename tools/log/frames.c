@@ -4,6 +4,7 @@
 #include "tools/log/frames.h"
 
 #include "toolkit/toolkit.h"
+#include "tools/log/layer.h"
 #include "util/util.h"
 
 struct thread {
@@ -18,8 +19,8 @@ struct thread {
 };
 
 /* Frames are only added to the list `frames`, by an atomic compare-and-exchange. The numbers of
- * threads and rings are unique, because an atomic addition gives each of them. */
-static atomic_int threads, rings;
+ * threads, rings and frames are unique, because an atomic addition gives each of them. */
+static atomic_int threads, rings, made;
 static _Atomic(struct frame *) frames;
 
 static void end_log_thread(struct thread_level *level)
@@ -77,6 +78,7 @@ static struct frame *make_frame(void)
     struct frame *frame = qmpi_memory_take(sizeof *frame);
     if (!frame)
         return NULL;
+    frame->number = atomic_fetch_add(&made, 1);
     frame->next = atomic_load(&frames);
     while (!atomic_compare_exchange_weak(&frames, &frame->next, frame))
         continue;
@@ -111,6 +113,7 @@ static void set_current_frame(struct thread *thread, struct frame *frame)
 
 static void release_frame(struct thread *thread, struct frame *frame)
 {
+    sink_call_close(&frame->layer->sink, frame->call);
     atomic_fetch_add_explicit(&frame->turn, 1, memory_order_relaxed);
     /* A reader that finds anything of the next call in the frame must also find that the turn has
      * changed. An atomic addition alone does not ensure this: later stores may become visible
@@ -155,6 +158,7 @@ struct frame *frames_take(struct layer *layer, const void *word, void (*left)(st
     frame->thread = thread_number(thread);
     frame->hole_count = frame->request_count = 0;
     frame->caller = NULL;
+    frame->call = NULL;
     frame->text.length = 0;
     atomic_store_explicit(&frame->is_announced, false, memory_order_relaxed);
     atomic_store_explicit(&frame->is_reported, false, memory_order_relaxed);

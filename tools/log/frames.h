@@ -50,6 +50,8 @@ struct frame {
     int thread, depth;        /* number of the thread; number of enclosing calls in the layer */
     bool has_no_result;       /* MPI_Abort */
     const char *caller;       /* NULL if the options do not ask for it */
+    int number;               /* 0, 1, … in the order in which frames were made */
+    struct ring_call *call;   /* the place of the call for the writer, or NULL; see sink.h */
     struct text text;         /* "MPI_Send(buf=…" */
     int request_count, request_room;
     MPI_Request *requests; /* the requests that were passed to the call; see arguments.h */

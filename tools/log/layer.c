@@ -72,6 +72,6 @@ bool layer_options_read(int tool_id, struct layer_options *options)
         !tool_option_file(tool_id, "output", &options->output))
         return false;
     options->errors = only == 1;
-    options->time = (enum layer_time)time;
+    options->time = (enum prefix_time)time;
     return true;
 }

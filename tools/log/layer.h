@@ -4,6 +4,7 @@
 #define QMPI_TOOL_LOG_LAYER_H
 
 #include "tools/log/objects.h"
+#include "tools/log/prefix.h"
 #include "tools/log/sink.h"
 #include "util/util.h"
 
@@ -15,8 +16,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum layer_time { LAYER_TIME_OFFSET, LAYER_TIME_CLOCK, LAYER_TIME_NONE };
-
 struct layer_options {
     const char *output;         /* pattern of the file's name, or NULL for stderr */
     bool chosen[MPI_LAST_FUNC]; /* the functions that are shown */
@@ -25,7 +24,7 @@ struct layer_options {
     uint64_t min_time;           /* nanoseconds */
     uint64_t stuck;              /* in nanoseconds; 0 turns the search for stuck calls off */
     bool errors, enter, caller, arguments;
-    enum layer_time time;
+    enum prefix_time time;
     /* The maximum numbers of elements and characters to show. 0 shows all of them, but at most
      * 65536 characters or strings. */
     int array, strings;

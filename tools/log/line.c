@@ -206,58 +206,65 @@ uint64_t line_now(void)
     return line_time(ticks);
 }
 
-static void add_two_digits(struct text *text, int number, char before)
+/* Returns the beginning of a line. `thread` is 0 if the line belongs to no thread. */
+static struct prefix prefix_of(struct layer *layer, int thread, uint64_t when)
 {
-    text_char(text, before);
-    text_char(text, (char)('0' + number / 10));
-    text_char(text, (char)('0' + number % 10));
+    return (struct prefix){.rank = atomic_load(&layer->rank),
+                           .layer = log_layer_count > 1 ? layer->tool_id : 0,
+                           .thread = frames_threads() > 1 ? thread : 0,
+                           .time = layer->options.time,
+                           .when = when,
+                           /* Asking for the local time takes a lock. */
+                           .start_local = log_start_local};
 }
 
-/* Appends the local time. It is derived from the local time at the start, because asking for it
- * takes a lock. */
-static void add_clock(struct text *text, uint64_t when)
-{
-    const uint64_t local = log_start_local + when;
-    const int of_day = (int)(local / 1000000000U % 86400);
-    char fraction[6];
-    uint64_t rest = local % 1000000000U / 1000;
-    for (int i = 5; i >= 0; i--, rest /= 10)
-        fraction[i] = (char)('0' + rest % 10);
-    add_two_digits(text, of_day / 3600, ' ');
-    add_two_digits(text, of_day / 60 % 60, ':');
-    add_two_digits(text, of_day % 60, ':');
-    text_char(text, '.');
-    text_add(text, fraction, sizeof fraction);
-}
-
-/* Appends the beginning of a line. `thread` is 0 if the line belongs to no thread. */
 static void add_prefix(struct text *text, struct layer *layer, int thread, uint64_t when)
 {
-    text_string(text, sink_is_stderr(&layer->sink) ? "qmpi: [" : "[");
-    text_number(text, atomic_load(&layer->rank));
-    if (log_layer_count > 1) {
-        text_string(text, ":layer");
-        text_number(text, layer->tool_id);
-    }
-    if (thread && frames_threads() > 1) {
-        text_string(text, ":thread");
-        text_number(text, thread);
-    }
-    text_char(text, ']');
-    if (layer->options.time == LAYER_TIME_OFFSET) {
-        text_char(text, ' ');
-        text_seconds(text, when);
-    } else if (layer->options.time == LAYER_TIME_CLOCK) {
-        add_clock(text, when);
-    }
-    text_char(text, ' ');
+    const struct prefix prefix = prefix_of(layer, thread, when);
+    if (sink_is_stderr(&layer->sink))
+        text_string(text, "qmpi: ");
+    prefix_add(text, &prefix);
+}
+
+void line_set_phase(struct layer *layer, int phase)
+{
+    const struct prefix prefix = prefix_of(layer, 0, line_now());
+    sink_set_phase(&layer->sink, phase, &prefix);
+}
+
+static size_t copy_cut(char *to, size_t size, const char *bytes, size_t length)
+{
+    length = length < size ? length : size;
+    memcpy(to, bytes, length);
+    return length;
+}
+
+void line_open(struct frame *frame)
+{
+    struct layer *layer = frame->layer;
+    /* Options that choose lines by what the call has done may choose none, and then there is no
+     * file. Before MPI is initialized, its own line opens the file. */
+    const bool opens = !layer->judges && atomic_load(&layer->begun) && !atomic_load(&layer->ended);
+    struct ring_call *call = sink_call_find(&layer->sink, frame->number, opens);
+    if (!call)
+        return;
+    call->prefix = prefix_of(layer, frame->thread, frame->begin);
+    call->prefix.thread = frame->thread;
+    call->depth = frame->depth;
+    call->length =
+        (uint32_t)copy_cut(call->text, sizeof call->text, frame->text.data, frame->text.length);
+    call->caller_length = 0;
+    if (frame->caller)
+        call->caller_length = (uint32_t)copy_cut(call->caller, sizeof call->caller, frame->caller,
+                                                 strlen(frame->caller));
+    sink_call_open(&layer->sink, call, frames_threads());
+    frame->call = call;
 }
 
 static void add_begin(struct text *text, const struct frame *frame)
 {
     add_prefix(text, frame->layer, frame->thread, frame->begin);
-    for (int i = 0; i < frame->depth && i < 20; i++)
-        text_string(text, "  ");
+    prefix_indent(text, frame->depth);
 }
 
 static void add_caller(struct text *text, const struct frame *frame)
@@ -268,11 +275,12 @@ static void add_caller(struct text *text, const struct frame *frame)
     }
 }
 
-/* Adds a line about a call of this thread. */
-static void add_line_of_thread(struct text *text, struct layer *layer)
+/* Adds a line about a call of this thread. `call` is the place of the call if it has returned, or
+ * NULL. */
+static void add_line_of_thread(struct text *text, struct layer *layer, struct ring_call *call)
 {
     text_char(text, '\n');
-    sink_add(&layer->sink, frames_ring(), text->data, text->length);
+    sink_add(&layer->sink, frames_ring(), call, text->data, text->length);
 }
 
 /* Writes a line about a call of any thread, or about a process that ends. */
@@ -284,26 +292,26 @@ static void write_line(struct text *text, struct layer *layer, bool may_print)
     sink_write(&layer->sink, text->data, text->length, may_print);
 }
 
-static void write_open_line(const struct frame *frame, const char *end)
+static void write_open_line(const struct frame *frame, const char *end, bool is_over)
 {
     struct text *text = frames_line();
     add_begin(text, frame);
     text_add(text, frame->text.data, frame->text.length);
     text_string(text, end);
     add_caller(text, frame);
-    add_line_of_thread(text, frame->layer);
+    add_line_of_thread(text, frame->layer, is_over ? frame->call : NULL);
 }
 
 void line_begin(struct frame *frame)
 {
     if (!atomic_exchange(&frame->is_announced, true))
-        write_open_line(frame, frame->has_no_result ? " = ?" : " <unfinished ...>");
+        write_open_line(frame, frame->has_no_result ? " = ?" : " <unfinished ...>", false);
 }
 
 void line_left(struct frame *frame)
 {
     if (!frame->layer->judges || frame->layer->options.errors)
-        write_open_line(frame, " <left by a jump>");
+        write_open_line(frame, " <left by a jump>", true);
 }
 
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print)
@@ -345,7 +353,7 @@ void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time)
     text_duration(text, time);
     text_char(text, '>');
     add_caller(text, frame);
-    add_line_of_thread(text, frame->layer);
+    add_line_of_thread(text, frame->layer, frame->call);
 }
 
 void line_process_end(struct layer *layer, const char *termination, bool may_print)

@@ -29,6 +29,10 @@ void line_start_callers(void);
  */
 const char *line_find_caller(const void *caller);
 
+/* Tells the program that writes the lines about a call that begins, in case the process is killed.
+ */
+void line_open(struct frame *frame);
+
 /* Announces a call with a line such as "[0] 0.001234 MPI_Recv(…, status=?) <unfinished ...>". Does
  * nothing if the call was already announced. */
 void line_begin(struct frame *frame);
@@ -48,6 +52,10 @@ void line_finish(struct frame *frame, const QMPIX_Call *call, uint64_t time);
  * exception. Writes nothing if the options choose lines by the time or the amount of data of calls,
  * unless errors=only is also given. */
 void line_left(struct frame *frame);
+
+/* Sets what is written if the process is killed (PHASE_…, see sink.h). This function is safe in a
+ * signal handler. */
+void line_set_phase(struct layer *layer, int phase);
 
 /* Writes a line such as "+++ signal SIGTERM +++" about the end of the process. This function is
  * safe in a signal handler unless `may_print` is true. */

@@ -89,18 +89,20 @@ static void begin_log(struct layer *layer, bool has_world)
     atomic_store(&layer->ended, false);
     atomic_store(&layer->begun, true);
     unfinished_watch_signals(); /* MPI may have changed signal handlers. */
-    if (!has_world)
-        return;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    set_rank(layer, rank);
-    objects_meet(&layer->objects, MPI_COMM_WORLD);
-    objects_meet(&layer->objects, MPI_COMM_SELF);
+    if (has_world) {
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        set_rank(layer, rank);
+        objects_meet(&layer->objects, MPI_COMM_WORLD);
+        objects_meet(&layer->objects, MPI_COMM_SELF);
+    }
+    line_set_phase(layer, PHASE_MPI);
 }
 
 static void end_mpi(struct layer *layer)
 {
     unfinished_search_stop(layer);
     atomic_store(&layer->ended, true);
+    sink_set_phase(&layer->sink, PHASE_OVER, NULL);
     unfinished_unwatch_signals();
 }
 
@@ -224,6 +226,7 @@ static struct frame *begin_frame(struct layer *layer, const QMPIX_Call *call,
     QMPIX_Call_get_entry_time(call, &ticks);
     frame->begin = line_time(ticks);
     frames_begin(frame);
+    line_open(frame);
     if (layer->options.enter || frame->has_no_result)
         line_begin(frame);
     return frame;
@@ -392,6 +395,7 @@ static void init_log_layer(int tool_id)
                  !qmpi_value_set_has(&layer->options.ranks, rank < 0 ? 0 : (uint64_t)rank) ||
                      qmpi_getenv("QMPI_CHECK"));
     start_clock();
+    line_set_phase(layer, PHASE_BEFORE);
     frames_start();
     if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))
         line_start_callers();

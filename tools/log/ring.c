@@ -79,6 +79,13 @@ static void write_batch(struct batch *batch)
     batch->count = 0;
 }
 
+void ring_write(struct ring_shared *shared, int descriptor, const char *bytes, size_t length)
+{
+    struct batch batch = {.descriptor = descriptor, .count = 1, .error = &shared->error};
+    batch.lines[0] = (struct iovec){(void *)(uintptr_t)bytes, length};
+    write_batch(&batch);
+}
+
 /* ---- The order of the lines ------------------------------------------------------------------ */
 
 /* Returns the next record of a ring, or NULL if there is none before line number `end`. */

@@ -9,11 +9,14 @@
 #ifndef QMPI_TOOL_LOG_RING_H
 #define QMPI_TOOL_LOG_RING_H
 
+#include "tools/log/prefix.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { RING_SIZE = 256 * 1024, RING_COUNT = 256 };
+enum { RING_CALLS = 512, RING_CALL_TEXT = 3584, RING_CALL_CALLER = 200 };
 
 /* A record precedes each line. Its offset in the ring is a multiple of its size. */
 struct ring_record {
@@ -46,6 +49,29 @@ enum {
     WRITER_GONE    /* Is gone, so that the process writes its lines itself. */
 };
 
+/*
+ * A call in progress. The thread that makes the call fills in the other members before it sets
+ * `is_open`. The writer reads them only after the process is gone, when no thread changes them any
+ * more; so only the order in the program matters.
+ */
+struct ring_call {
+    atomic_bool is_open;
+    atomic_int ring;       /* the line of the call that has returned is in this ring, ... */
+    _Atomic uint64_t head; /* ... if the ring's head has reached this position */
+    struct prefix prefix;  /* with the number of the thread, even if it is the only one */
+    int depth;             /* number of enclosing calls */
+    uint32_t length, caller_length;
+    char text[RING_CALL_TEXT]; /* "MPI_Send(buf=…" */
+    char caller[RING_CALL_CALLER];
+};
+
+/* What the process itself would write about its end. */
+enum {
+    PHASE_BEFORE, /* MPI is not initialized: nothing, unless calls are in progress */
+    PHASE_MPI,    /* the calls in progress, and a last line */
+    PHASE_OVER    /* Nothing: MPI is finalized, or the process has written these lines. */
+};
+
 struct ring_shared {
     atomic_uint state; /* WRITER_…; used as a futex */
     /* This futex is 0 until the writer has started. The kernel adds FUTEX_OWNER_DIED when the
@@ -63,6 +89,11 @@ struct ring_shared {
      * this line. */
     _Alignas(64) _Atomic uint64_t number;
     _Alignas(64) atomic_int rings; /* number of rings in use */
+    atomic_int phase;              /* PHASE_… */
+    atomic_int threads;            /* number of threads that have made calls */
+    int64_t start;        /* the value of CLOCK_MONOTONIC when the log began, in nanoseconds */
+    struct prefix prefix; /* of the last line */
+    struct ring_call call[RING_CALLS];
     struct ring ring[RING_COUNT];
 };
 
@@ -82,5 +113,8 @@ bool ring_has(struct ring_shared *shared, uint64_t least);
  * line. This function is safe in a signal handler.
  */
 bool ring_drain(struct ring_shared *shared, int descriptor);
+
+/* Writes a line that is in no ring, unless a line was lost. */
+void ring_write(struct ring_shared *shared, int descriptor, const char *bytes, size_t length);
 
 #endif

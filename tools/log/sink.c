@@ -18,9 +18,14 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { START_MS = 2000, FLUSH_MS = 10000, STEP_MS = 50 };
+
+/* These are values of a sink's `state`. Any other value is the ID of the process in which a thread
+ * is opening the sink. */
+enum { CLOSED = 0, OPEN = -1 };
 
 /* Whether this process has started the buffers. The flag is in memory that the kernel clears in a
  * forked child, even if the child was created without fork(). */
@@ -196,7 +201,8 @@ static void use_ring(struct ring_shared *shared, int ring)
 /* Adds a line to a ring. No other thread and no interrupted work may be using the same ring.
  * Returns false if the caller must write the line itself after buffer_flush. This function is safe
  * in a signal handler. */
-static bool buffer_add(struct sink_buffer *buffer, int place, const char *bytes, size_t length)
+static bool buffer_add(struct sink_buffer *buffer, int place, struct ring_call *call,
+                       const char *bytes, size_t length)
 {
     const size_t unit = sizeof(struct ring_record);
     const size_t size = unit + (length + unit - 1) / unit * unit;
@@ -219,6 +225,10 @@ static bool buffer_add(struct sink_buffer *buffer, int place, const char *bytes,
     memcpy(record + 1, bytes, length);
     record->number = atomic_fetch_add(&shared->number, 1);
     head += size;
+    if (call) {
+        atomic_store_explicit(&call->ring, place, memory_order_relaxed);
+        atomic_store_explicit(&call->head, head, memory_order_relaxed);
+    }
     /* The head must be stored before the state is read; see writer.c. */
     atomic_store(&ring->head, head);
     if (__builtin_expect(atomic_load(&shared->state) != WRITER_WORKS, 1))
@@ -227,11 +237,47 @@ static bool buffer_add(struct sink_buffer *buffer, int place, const char *bytes,
     return true;
 }
 
-/* ---- The sink -------------------------------------------------------------------------------- */
+/* ---- After the end of the process ------------------------------------------------------------ */
 
-/* These are values of `state`. Any other value is the ID of the process in which a thread is
- * opening the sink. */
-enum { CLOSED = 0, OPEN = -1 };
+static void copy_end(const struct sink *sink, struct ring_shared *shared)
+{
+    shared->prefix = sink->prefix;
+    shared->start = sink->start;
+    atomic_store_explicit(&shared->phase, atomic_load(&sink->phase), memory_order_release);
+}
+
+void sink_set_phase(struct sink *sink, int phase, const struct prefix *prefix)
+{
+    struct timespec now;
+    if (prefix) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        sink->prefix = *prefix;
+        sink->start = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - (int64_t)prefix->when;
+    }
+    atomic_store(&sink->phase, phase);
+    if (atomic_load(&sink->state) == OPEN && is_active(&sink->buffer))
+        copy_end(sink, sink->buffer.shared);
+}
+
+void sink_call_open(const struct sink *sink, struct ring_call *call, int threads)
+{
+    struct ring_shared *shared = sink->buffer.shared;
+    if (!call)
+        return;
+    int count = atomic_load_explicit(&shared->threads, memory_order_relaxed);
+    while (count < threads && !atomic_compare_exchange_weak(&shared->threads, &count, threads))
+        continue;
+    atomic_store_explicit(&call->head, UINT64_MAX, memory_order_relaxed);
+    atomic_store_explicit(&call->is_open, true, memory_order_release);
+}
+
+void sink_call_close(const struct sink *sink, struct ring_call *call)
+{
+    if (call && is_active(&sink->buffer))
+        atomic_store_explicit(&call->is_open, false, memory_order_release);
+}
+
+/* ---- The sink -------------------------------------------------------------------------------- */
 
 /* Makes the name of the file, which contains the rank so that ranks do not share a file. The name
  * is made absolute because the program may change its working directory before the first call. */
@@ -271,50 +317,6 @@ static bool may_wait(const struct sink *sink)
     return type == S_IFREG || (type == S_IFCHR && !isatty(sink->file.descriptor));
 }
 
-static void open_sink_file(struct sink *sink, bool may_print)
-{
-    if (sink->path)
-        sink->path = tool_output_claim(&sink->output, true);
-    const int flags = O_CREAT | O_TRUNC | O_APPEND;
-    const int problem = sink->path ? qmpi_output_open(&sink->file, sink->path, flags, 0666) : 0;
-    char *const arguments[] = {sink->writer, "write-log", (char *)(uintptr_t)sink->path, NULL};
-    sink->has_file = sink->path && !problem;
-    if (problem && may_print)
-        qmpi_printf("log (layer %d): cannot write %s: %s\n  writing its lines to stderr instead\n"
-                    "  hint: use output=FILE to name a file that can be written",
-                    sink->tool_id, sink->path, strerror(problem));
-    if (sink->has_file && may_print)
-        tool_output_report(&sink->output, "log");
-    if (sink->has_file && may_print && sink->writer && may_wait(sink))
-        buffer_start(&sink->buffer, arguments, &sink->file);
-}
-
-/* Opens the sink if it is not open. If the sink is being opened already, waits until it is open or,
- * if `may_print` is false, returns false: the caller may be a signal handler whose thread holds a
- * lock that the opening thread needs, such as that of malloc. Signals are blocked in the opening
- * thread, because their handlers may call MPI. A forked child does not wait for a thread of its
- * parent. */
-static bool open_once(struct sink *sink, bool may_print)
-{
-    int state = atomic_load_explicit(&sink->state, memory_order_acquire);
-    if (state == OPEN)
-        return true;
-    const int process = getpid();
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (state != process && atomic_compare_exchange_strong(&sink->state, &state, process)) {
-        open_sink_file(sink, may_print);
-        atomic_store(&sink->state, state = OPEN);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    while (state != OPEN && may_print) {
-        sched_yield();
-        state = atomic_load(&sink->state);
-    }
-    return state == OPEN;
-}
-
 /* Reports the first line that is lost. If `may_print` is false, the caller may be a signal handler,
  * where no memory may be allocated. */
 static void report_lost_line(struct sink *sink, int problem, bool may_print)
@@ -331,6 +333,72 @@ static void report_lost_line(struct sink *sink, int problem, bool may_print)
     qmpi_output_standard_write(STDERR_FILENO, before, sizeof before - 1);
     qmpi_output_standard_write(STDERR_FILENO, sink->path, strlen(sink->path));
     qmpi_output_standard_write(STDERR_FILENO, after, sizeof after - 1);
+}
+
+/* A line, and whether it was written when the sink was opened for it. */
+struct first_line {
+    const char *bytes;
+    size_t length;
+    bool is_written;
+};
+
+static void write_first(struct sink *sink, struct first_line *line, bool may_print)
+{
+    const int problem = qmpi_output_write(&sink->file, line->bytes, line->length);
+    line->is_written = true;
+    if (problem)
+        report_lost_line(sink, problem, may_print);
+}
+
+/* The first line is written before the writer is started, because this takes time, in which the
+ * process may be killed. */
+static void open_sink_file(struct sink *sink, struct first_line *line, bool may_print)
+{
+    if (sink->path)
+        sink->path = tool_output_claim(&sink->output, true);
+    const int flags = O_CREAT | O_TRUNC | O_APPEND;
+    const int problem = sink->path ? qmpi_output_open(&sink->file, sink->path, flags, 0666) : 0;
+    char *const arguments[] = {sink->writer, "write-log", (char *)(uintptr_t)sink->path, NULL};
+    sink->has_file = sink->path && !problem;
+    if (problem && may_print)
+        qmpi_printf("log (layer %d): cannot write %s: %s\n  writing its lines to stderr instead\n"
+                    "  hint: use output=FILE to name a file that can be written",
+                    sink->tool_id, sink->path, strerror(problem));
+    if (sink->has_file && may_print)
+        tool_output_report(&sink->output, "log");
+    if (sink->has_file && line)
+        write_first(sink, line, may_print);
+    if (sink->has_file && may_print && sink->writer && may_wait(sink) &&
+        !atomic_load(&sink->has_failed))
+        buffer_start(&sink->buffer, arguments, &sink->file);
+}
+
+/* Opens the sink if it is not open, and then writes the line, if there is one and a file. If the
+ * sink is being opened already, waits until it is open or, if `may_print` is false, returns false:
+ * the caller may be a signal handler whose thread holds a lock that the opening thread needs, such
+ * as that of malloc. Signals are blocked in the opening thread, because their handlers may call
+ * MPI. A forked child does not wait for a thread of its parent. */
+static bool open_once(struct sink *sink, struct first_line *line, bool may_print)
+{
+    int state = atomic_load_explicit(&sink->state, memory_order_acquire);
+    if (state == OPEN)
+        return true;
+    const int process = getpid();
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (state != process && atomic_compare_exchange_strong(&sink->state, &state, process)) {
+        open_sink_file(sink, line, may_print);
+        atomic_store(&sink->state, state = OPEN);
+        if (sink->buffer.shared)
+            copy_end(sink, sink->buffer.shared); /* sink_set_phase does this only if it is open. */
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    while (state != OPEN && may_print) {
+        sched_yield();
+        state = atomic_load(&sink->state);
+    }
+    return state == OPEN;
 }
 
 static void check_buffer(struct sink *sink, bool may_print)
@@ -357,11 +425,21 @@ static void write_now(struct sink *sink, const char *bytes, size_t length, bool 
         report_lost_line(sink, problem, may_print);
 }
 
-void sink_add(struct sink *sink, int ring, const char *bytes, size_t length)
+struct ring_call *sink_call_find(struct sink *sink, int number, bool opens)
 {
-    if (!open_once(sink, true))
+    if (number >= RING_CALLS || (opens && sink->path && !open_once(sink, NULL, true)) ||
+        atomic_load_explicit(&sink->state, memory_order_acquire) != OPEN ||
+        !is_active(&sink->buffer))
+        return NULL;
+    return &sink->buffer.shared->call[number];
+}
+
+void sink_add(struct sink *sink, int ring, struct ring_call *call, const char *bytes, size_t length)
+{
+    struct first_line line = {bytes, length, false};
+    if (!open_once(sink, &line, true) || line.is_written)
         return;
-    if (buffer_add(&sink->buffer, ring, bytes, length))
+    if (buffer_add(&sink->buffer, ring, call, bytes, length))
         check_buffer(sink, true);
     else
         write_now(sink, bytes, length, true);
@@ -369,7 +447,8 @@ void sink_add(struct sink *sink, int ring, const char *bytes, size_t length)
 
 void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_print)
 {
-    if (open_once(sink, may_print))
+    struct first_line line = {bytes, length, false};
+    if (open_once(sink, &line, may_print) && !line.is_written)
         write_now(sink, bytes, length, may_print);
 }
 

@@ -24,6 +24,7 @@
 #define QMPI_TOOL_LOG_SINK_H
 
 #include "toolkit/toolkit.h"
+#include "tools/log/ring.h"
 #include "util/util.h"
 
 #include <stdatomic.h>
@@ -45,6 +46,9 @@ struct sink {
     struct qmpi_output file;
     struct sink_buffer buffer;
     atomic_bool has_failed; /* a line was lost, and this was reported */
+    atomic_int phase;       /* see sink_set_phase, as for the members below */
+    struct prefix prefix;
+    int64_t start; /* see ring.h */
 };
 
 /* Initializes a sink. The file is not opened before the first line. `pattern` is the value of the
@@ -53,9 +57,12 @@ struct sink {
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank);
 
 /* Adds a line, which is written at once or waits in the buffer. `ring` is the number of a ring that
- * no other thread and no interrupted work uses meanwhile, or -1 for none. This function prints a
- * message if the file cannot be opened or if this is the first line that is lost. */
-void sink_add(struct sink *sink, int ring, const char *bytes, size_t length);
+ * no other thread and no interrupted work uses meanwhile, or -1 for none. `call` is what
+ * sink_call_find has returned for a call that has returned, if this is its line, or NULL. This
+ * function prints a message if the file cannot be opened or if this is the first line that is lost.
+ */
+void sink_add(struct sink *sink, int ring, struct ring_call *call, const char *bytes,
+              size_t length);
 
 /* Writes a line at once, after the lines that were added before. Any thread may call this function.
  * It is safe in a signal handler unless `may_print` is true. A file that cannot be opened is
@@ -66,6 +73,24 @@ void sink_write(struct sink *sink, const char *bytes, size_t length, bool may_pr
 /* Waits until all lines that were added are written, for 10 s at most, and reports the first line
  * that is lost. */
 void sink_flush(struct sink *sink);
+
+/*
+ * If the process ends in a way that it cannot notice, such as SIGKILL or _exit, the program that
+ * writes the lines also writes a line about each call in progress, and a last line. For this,
+ * sink_call_find returns the place for the call of frame `number`, or NULL if the buffer is not in
+ * use or has no place for this frame; with `opens`, it first opens the file. The caller fills in
+ * the place, and calls sink_call_open. When the call has returned and its line was added, or its
+ * unfinished line was written, the caller calls sink_call_close, which does nothing in a forked
+ * child. All of these functions accept NULL for the place, and are safe in a signal handler.
+ */
+struct ring_call *sink_call_find(struct sink *sink, int number, bool opens);
+void sink_call_open(const struct sink *sink, struct ring_call *call, int threads);
+void sink_call_close(const struct sink *sink, struct ring_call *call);
+
+/* Sets what is written at the end of such a process (PHASE_…). `prefix` is the beginning of the
+ * last line, with the present time, or NULL for PHASE_OVER. This function is safe in a signal
+ * handler. */
+void sink_set_phase(struct sink *sink, int phase, const struct prefix *prefix);
 
 /* Returns whether lines go to stderr, where they need the prefix that all messages of qmpi have. */
 bool sink_is_stderr(const struct sink *sink);

@@ -99,8 +99,10 @@ static void print_process_end(struct layer *layer, const char *cause, const stru
     struct frame *frame = NULL;
     const uint64_t now = line_now();
     while ((frame = frames_next(layer, frame))) {
-        if (frame != except)
+        if (frame != except) {
             line_unfinished(frame, now, may_print);
+            sink_call_close(&layer->sink, frame->call);
+        }
     }
     line_process_end(layer, cause, may_print);
 }
@@ -113,6 +115,7 @@ void unfinished_print(const char *cause, const struct frame *except, bool may_pr
         const bool begun = atomic_load(&layer->begun) || frames_next(layer, NULL);
         if (begun && !atomic_exchange(&layer->ended, true) && !atomic_load(&layer->is_quiet))
             print_process_end(layer, cause, except, may_print);
+        sink_set_phase(&layer->sink, PHASE_OVER, NULL);
     }
 }
 

@@ -3,7 +3,7 @@
  * The tool log starts this program to write the lines of a process; see sink.h. The program writes
  * the lines that are in the rings (ring.h) to the file, and then pauses for at most 100 ms or, if
  * it has found no lines, sleeps until a line is added. When the process is gone, it writes the
- * remaining lines and ends.
+ * remaining lines, and what the process could not write about its end, and ends.
  *
  *     qmpi-helper write-log FILE
  *
@@ -16,6 +16,7 @@
 #include "tools/log/writer.h"
 
 #include "tools/log/ring.h"
+#include "tools/log/text.h"
 #include "util/util.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PROCESS, MEMORY, OUTPUT, OTHERS };
@@ -123,11 +125,87 @@ static void write_lines(void)
     }
 }
 
+/* ---- The end of a process that was killed ---------------------------------------------------- */
+
+static uint64_t find_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const int64_t time = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec - shared->start;
+    return time > 0 ? (uint64_t)time : 0;
+}
+
+static void begin_line(struct text *text, const struct prefix *prefix)
+{
+    struct prefix mine = *prefix;
+    if (atomic_load(&shared->threads) < 2)
+        mine.thread = 0;
+    text->length = 0;
+    prefix_add(text, &mine);
+}
+
+static void add_part(struct text *text, const char *bytes, size_t length, size_t most)
+{
+    text_add(text, bytes, length < most ? length : most);
+}
+
+/* Returns whether a call is in progress, and its line is in no ring. */
+static bool is_in_progress(const struct ring_call *call)
+{
+    const unsigned ring = (unsigned)atomic_load(&call->ring);
+    const uint64_t head = atomic_load(&call->head);
+    return atomic_load(&call->is_open) && (head == UINT64_MAX || ring >= RING_COUNT ||
+                                           atomic_load(&shared->ring[ring].head) < head);
+}
+
+static void write_unfinished(struct text *text, const struct ring_call *call, uint64_t now)
+{
+    begin_line(text, &call->prefix);
+    prefix_indent(text, call->depth);
+    add_part(text, call->text, call->length, sizeof call->text);
+    text_string(text, " <unfinished after ");
+    text_duration(text, now > call->prefix.when ? now - call->prefix.when : 0);
+    text_char(text, '>');
+    if (call->caller_length) {
+        text_string(text, " at ");
+        add_part(text, call->caller, call->caller_length, sizeof call->caller);
+    }
+    text_char(text, '\n');
+    ring_write(shared, OUTPUT, text->data, text->length);
+}
+
+/* Writes the lines that the process would have written at its end (unfinished.c) if it had noticed
+ * its end. */
+static void write_end(void)
+{
+    char bytes[RING_CALL_TEXT + RING_CALL_CALLER + 256];
+    struct text text = {.data = bytes, .size = sizeof bytes, .is_fixed = true};
+    const uint64_t now = find_now();
+    const int phase = atomic_load(&shared->phase);
+    struct prefix last = shared->prefix;
+    bool any = phase == PHASE_MPI;
+    if (phase == PHASE_OVER)
+        return;
+    for (int i = 0; i < RING_CALLS; i++) {
+        if (is_in_progress(&shared->call[i])) {
+            write_unfinished(&text, &shared->call[i], now);
+            any = true;
+        }
+    }
+    if (!any)
+        return;
+    last.when = now;
+    begin_line(&text, &last);
+    text_string(&text, "+++ SIGKILL, _exit or exec +++\n");
+    ring_write(shared, OUTPUT, text.data, text.length);
+}
+
 int log_writer_run(void)
 {
     detach();
     if (!map_memory() || !watch_process() || !announce())
         return 1;
     write_lines();
+    write_end();
     return 0;
 }
