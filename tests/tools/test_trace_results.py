@@ -127,6 +127,16 @@ def test_bytes_and_objects_of_calls_are_those_of_the_run(tmp_path, program):
     assert not compare(profile, trace, "communicators", "name", ignored=BY_THE_TOOL | {"instances"})
 
 
+def test_a_call_that_completes_many_operations_waits_once_for_each_peer(tmp_path):
+    run_both(tmp_path, STEPS.with_name("tools_planted"), "sender_many", ranks=3)
+    for profile in (report(tmp_path, "p.json"), report(tmp_path, "trace")):
+        site, = [site for site in profile["callsites"] if site["name"] == "MPI_Waitall"]
+        waits = site["waits"]
+        assert (waits["rank"], sorted(waits["peer"])) == ([0, 0], [1, 2])
+        assert 0 < waits["calls"][0] == waits["calls"][1] <= site["calls"]
+        assert abs(waits["time"][0] - waits["time"][1]) < 1e-6
+
+
 def test_files_of_single_processes_are_merged(run):
     whole, parts = report(run, "trace"), report(run, "trace/rank-1.qtrace", "trace/rank-0.qtrace")
     assert is_equal(whole["functions"], parts["functions"], {"by_rank", "callers"})

@@ -115,6 +115,21 @@ static void sender_waitall(void)
     MPI_Waitall(4, requests, MPI_STATUSES_IGNORE); /* sender_waitall */
 }
 
+/* Rank 0 completes many receives from each of two ranks at once. */
+static void sender_many(void)
+{
+    enum { EACH = 20 };
+    MPI_Request requests[2 * EACH];
+    if (rank)
+        work(.01);
+    for (int i = 0; rank && i < EACH; i++)
+        send(0, 8);
+    for (int i = 0; !rank && i < 2 * EACH; i++)
+        MPI_Irecv(buffer + 8 * i, 8, MPI_BYTE, 1 + i / EACH, 0, MPI_COMM_WORLD, &requests[i]);
+    if (!rank)
+        MPI_Waitall(2 * EACH, requests, MPI_STATUSES_IGNORE); /* sender_many */
+}
+
 static void sender_probe(void)
 {
     MPI_Status status;
@@ -952,6 +967,7 @@ static const struct {
     {"sender_moves", sender_moves},
     {"sender_wait", sender_wait},
     {"sender_waitall", sender_waitall},
+    {"sender_many", sender_many},
     {"sender_probe", sender_probe},
     {"sender_exchange", sender_exchange},
     {"sender_often", sender_often},

@@ -147,16 +147,17 @@ struct thread_wait_row {
     /* The address of the site in this thread's table, and the rank of the peer (-1: unknown). */
     uint64_t key[2];
     uint64_t calls, time;
+    uint64_t last_call; /* the number of the last call that waited; used by the thread only */
 };
 
 /* The receives and sends that the returning call has completed. They are collected only if
  * `is_wanted`, that is, if the call may have waited for them. */
-enum { COMPLETED_MAX = 32 };
 struct thread_completed {
     bool is_wanted;
-    int count;
-    uint64_t bytes;           /* the sum over all operations, also those beyond `peers` */
-    int peers[COMPLETED_MAX]; /* ranks in MPI_COMM_WORLD; -1: unknown */
+    size_t count, room; /* numbers of elements of `peers`, and for which it has room */
+    uint64_t bytes;     /* the sum over all operations */
+    int *peers;         /* ranks in MPI_COMM_WORLD; -1: unknown */
+    uint64_t calls;     /* the number of calls that have waited */
 };
 
 /* The processor usage of the thread when its last polling call was counted. It is known only if the

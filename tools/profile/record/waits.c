@@ -6,6 +6,8 @@
 #include "tools/profile/record/traits.h"
 #include "util/util.h"
 
+#include <string.h>
+
 /* A call that takes at most this time, plus a time for each byte, is assumed not to have waited. */
 enum { FLOOR_NANOSECONDS = 10000, NANOSECONDS_PER_BYTE = 1 };
 
@@ -50,11 +52,27 @@ int waits_find_world_rank(MPI_Comm comm, int rank)
     return world;
 }
 
+/* Makes room for more peers. The memory of fewer peers is lost, which is less than that of the
+ * largest number. Returns false if memory is exhausted; the waiting time is then divided among the
+ * others. */
+static bool make_room(struct thread_completed *completed)
+{
+    const size_t room = completed->room ? 2 * completed->room : 32;
+    int *peers = qmpi_memory_take(room * sizeof *peers);
+    if (!peers)
+        return false;
+    if (completed->count)
+        memcpy(peers, completed->peers, completed->count * sizeof *peers);
+    completed->peers = peers;
+    completed->room = room;
+    return true;
+}
+
 void waits_add_peer(struct thread_profile *thread, int peer, uint64_t bytes)
 {
     struct thread_completed *completed = &thread->completed;
     completed->bytes += bytes;
-    if (completed->count < COMPLETED_MAX)
+    if (completed->count < completed->room || make_room(completed))
         completed->peers[completed->count++] = peer;
 }
 
@@ -80,14 +98,16 @@ static bool find_peer(const QMPIX_Call *call, const struct traits *traits, int *
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
+/* Adds a wait of the call number thread->completed.calls. */
 static void add_wait(struct thread_profile *thread, const struct thread_site *site, int peer,
                      uint64_t time)
 {
     const uint64_t key[] = {(uint64_t)(uintptr_t)site, (uint64_t)(int64_t)peer};
     struct thread_wait_row *row = table_get(&thread->peer_waits, key, 2);
     if (row) {
-        figure_add(&row->calls, 1);
+        figure_add(&row->calls, row->last_call != thread->completed.calls);
         figure_add(&row->time, time);
+        row->last_call = thread->completed.calls;
     }
 }
 
@@ -95,7 +115,7 @@ void waits_add(struct thread_profile *thread, const QMPIX_Call *call,
                const struct thread_site *site, uint64_t time, uint64_t bytes)
 {
     const struct traits *traits = &traits_all[call->function->number];
-    const struct thread_completed *completed = &thread->completed;
+    struct thread_completed *completed = &thread->completed;
     const bool completes = traits->receives == RECEIVES_COMPLETES;
     const bool has_peer = traits->awaited.source >= 0 || traits->awaited.destination >= 0;
     if (!completes && (!has_peer || traits->comm < 0))
@@ -106,8 +126,9 @@ void waits_add(struct thread_profile *thread, const QMPIX_Call *call,
     if (time <= explained || (!completes && !find_peer(call, traits, &peer)))
         return;
     const uint64_t waited = time - explained;
+    completed->calls++;
     if (!completes || !completed->count)
         add_wait(thread, site, peer, waited);
-    for (int i = 0; completes && i < completed->count; i++)
-        add_wait(thread, site, completed->peers[i], waited / (uint64_t)completed->count);
+    for (size_t i = 0; completes && i < completed->count; i++)
+        add_wait(thread, site, completed->peers[i], waited / completed->count);
 }

@@ -3,8 +3,8 @@
  * This measures how long point-to-point calls wait for their peers, by call site. A call that takes
  * longer than the size of its data explains is assumed to have waited for its peer: a receive waits
  * for the sender, and a send for the receiver. If a call completes several operations, the waiting
- * time is divided equally among their peers, or among the first COMPLETED_MAX of them. Times are in
- * ticks (toolkit/ticks.h).
+ * time is divided equally among them, and so among their peers. The call counts once for each peer.
+ * Times are in ticks (toolkit/ticks.h).
  */
 #ifndef QMPI_TOOL_PROFILE_RECORD_WAITS_H
 #define QMPI_TOOL_PROFILE_RECORD_WAITS_H
@@ -23,7 +23,8 @@ void waits_start(void);
  * waits_add_peer is called for each operation that it has completed. */
 static inline void waits_expect(struct thread_profile *thread, uint64_t time)
 {
-    thread->completed.count = thread->completed.bytes = 0;
+    thread->completed.count = 0;
+    thread->completed.bytes = 0;
     thread->completed.is_wanted = time > waits_floor;
 }
 

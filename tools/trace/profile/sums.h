@@ -63,6 +63,7 @@ struct trace_sums_site {
     struct trace_sums_wait {
         int peer;
         uint64_t calls, time;
+        uint64_t last_call; /* the number of the last call that waited */
     } * waits;
     size_t wait_count, wait_room;
 };
@@ -98,8 +99,6 @@ void trace_sums_widen_windows(struct trace_sums_windows *windows, int doublings)
 
 /* ---- A process ------------------------------------------------------------------------------- */
 
-enum { COMPLETED_MAX = 32 };
-
 /* A call that began nonblocking operations. Their bytes are added to the call when they complete.
  */
 struct trace_sums_post {
@@ -124,9 +123,9 @@ struct trace_sums_call {
     int peer;          /* the peer for which the call may wait, or -1 */
     bool has_peer;
     struct {
-        size_t count;             /* number of elements of `peers` */
-        uint64_t bytes;           /* of all messages that the call has completed */
-        int peers[COMPLETED_MAX]; /* -1 for unknown peers */
+        size_t count, room; /* numbers of elements of `peers`, and for which it has room */
+        uint64_t bytes;     /* of all messages that the call has completed */
+        int *peers;         /* -1 for unknown peers; the next call of this depth uses the memory */
     } completed;
 };
 
@@ -193,8 +192,9 @@ struct trace_sums {
     uint64_t on_since; /* 0 while application time is stopped */
     uint64_t on_time;
     size_t sessions;
-    bool is_over; /* MPI_Finalize has ended */
-    bool failed;  /* memory was exhausted */
+    uint64_t waiting_calls; /* number of calls that have waited for peers */
+    bool is_over;           /* MPI_Finalize has ended */
+    bool failed;            /* memory was exhausted */
 };
 
 /* Reads a process. Returns false if memory is exhausted. trace_sums_free must be called in any

@@ -259,11 +259,14 @@ static struct pending_operation take_pending(struct trace_sums *sums, uint64_t n
     return request;
 }
 
-static void add_completed_peer(struct trace_sums_call *call, int peer, uint64_t bytes)
+static void add_completed_peer(struct trace_sums *sums, struct trace_sums_call *call, int peer,
+                               uint64_t bytes)
 {
     call->completed.bytes += bytes;
-    if (call->completed.count < COMPLETED_MAX)
+    if (QMPI_MEMORY_RESERVE(call->completed.peers, call->completed.room, call->completed.count + 1))
         call->completed.peers[call->completed.count++] = peer < 0 ? -1 : peer;
+    else
+        sums->failed = true;
 }
 
 /* ---- Events of a call ------------------------------------------------------------------------ */
@@ -333,7 +336,7 @@ static void add_arrival(struct trace_sums *sums, struct trace_sums_call *call,
 {
     const struct pending_operation request = take_pending(sums, event->request);
     if (request.kind == PENDING_SEND) {
-        add_completed_peer(call, (int)request.object, request.value);
+        add_completed_peer(sums, call, (int)request.object, request.value);
     } else if (request.kind == PENDING_POST && event->kind == TRACE_ISEND_COMPLETE) {
         complete_operation(sums, request.object, 0, 0);
     } else if (request.kind == PENDING_POST) {
@@ -341,7 +344,7 @@ static void add_arrival(struct trace_sums *sums, struct trace_sums_call *call,
         sums->arrived++;
         if (event->kind == TRACE_IRECV && event->peer != TRACE_PROC_NULL)
             add_completed_peer(
-                call, trace_event_world_rank(sums->process, event->comm, event->peer), bytes);
+                sums, call, trace_event_world_rank(sums->process, event->comm, event->peer), bytes);
     }
 }
 
@@ -491,6 +494,7 @@ static uint32_t find_site_sums(struct trace_sums *sums, uint32_t function, uint3
 
 /* ---- The end of a call ----------------------------------------------------------------------- */
 
+/* Adds a wait of the call number sums->waiting_calls. */
 static void add_wait(struct trace_sums *sums, struct trace_sums_site *site, int peer, uint64_t time)
 {
     const uint64_t key = (uint64_t)(site - sums->sites) << 32 | (uint32_t)peer;
@@ -506,8 +510,10 @@ static void add_wait(struct trace_sums *sums, struct trace_sums_site *site, int 
         site->waits[site->wait_count++] = (struct trace_sums_wait){.peer = peer};
         *place = site->wait_count;
     }
-    site->waits[*place - 1].calls++;
-    site->waits[*place - 1].time += time;
+    struct trace_sums_wait *wait = &site->waits[*place - 1];
+    wait->calls += wait->last_call != sums->waiting_calls;
+    wait->time += time;
+    wait->last_call = sums->waiting_calls;
 }
 
 /* Adds the time that a call waited for its peers, which is the part of its time that its data do
@@ -525,6 +531,7 @@ static void add_waits(struct trace_sums *sums, struct trace_sums_site *site,
         return;
     const uint64_t waited = time - explained;
     const size_t count = call->completed.count;
+    sums->waiting_calls++;
     if (!role->completes || !count)
         add_wait(sums, site, role->completes ? -1 : call->peer, waited);
     for (size_t i = 0; role->completes && i < count; i++)
@@ -650,14 +657,16 @@ static void push_call(struct trace_sums *sums, struct trace_sums_thread *locatio
     }
     sums->has_called |= sums->has_begun;
     struct trace_sums_call *call = &location->all[location->depth];
-    *call = (struct trace_sums_call){.function = event->function,
-                                     .site = event->site,
-                                     .comm = event->comm,
-                                     .file = TRACE_NONE,
-                                     .begin = event->ticks,
-                                     .is_apart = location->depth > 0,
-                                     .post = TRACE_NONE,
-                                     .peer = -1};
+    *call = (struct trace_sums_call){
+        .function = event->function,
+        .site = event->site,
+        .comm = event->comm,
+        .file = TRACE_NONE,
+        .begin = event->ticks,
+        .is_apart = location->depth > 0,
+        .post = TRACE_NONE,
+        .peer = -1,
+        .completed = {.room = call->completed.room, .peers = call->completed.peers}};
     location->depth++;
     end_profile(sums, location, call, event->ticks);
 }
@@ -784,6 +793,8 @@ void trace_sums_free(struct trace_sums *sums)
     for (size_t i = 0; sums->sites && i < sums->site_keys.count; i++)
         free(sums->sites[i].waits);
     for (size_t i = 0; sums->locations && i < sums->location_count; i++) {
+        for (size_t k = 0; k < sums->locations[i].room; k++)
+            free(sums->locations[i].all[k].completed.peers);
         free(sums->locations[i].all);
         free(sums->locations[i].changes);
     }
