@@ -84,6 +84,8 @@ static void waits_for_senders_and_for_receivers_are_told_apart(void **state)
     site->calls.time = (struct profile_spread){.sum = 8, .max = 8};
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_LATE_SENDER), 30.0 / 400, 1e-9);
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_LATE_RECEIVER), 8.0 / 400, 1e-9);
+    site->waits.all->peer = -1; /* a process that was spawned */
+    assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_LATE_RECEIVER), 8.0 / 400, 1e-9);
     assert_float_equal(sample_budget_share(result, PROFILE_BUDGET_SMALL_MESSAGES), 6.0 / 400, 1e-9);
     profile_result_free(result);
 }

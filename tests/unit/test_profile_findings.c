@@ -133,6 +133,29 @@ static void a_completion_waits_for_a_receiver_if_nothing_comes_from_the_peer(voi
     profile_result_free(result);
 }
 
+/* A process that was spawned has no rank in MPI_COMM_WORLD. */
+static void a_message_may_wait_for_an_unknown_peer(void **state)
+{
+    (void)state;
+    struct profile_result *result = sample_run();
+    const struct profile_wait wait = {1, -1, 5, 30};
+    struct profile_callsite *site = sample_add_site(result, "MPI_Send", "a.c", 1);
+    sample_set_waits(site, 1, &wait);
+    const struct profile_finding *finding = find(result)->all;
+    assert_int_equal(finding->kind, FINDING_LATE_RECEIVER);
+    assert_string_equal(finding->summary, "Rank 1 waits 30.0 s (30 %) in MPI_Send at a.c:1");
+    assert_non_null(strstr(finding->meaning, "The sender is ready before the receiver: "));
+    assert_non_null(strstr(finding->meaning, "does not know for which rank"));
+    assert_non_null(strstr(finding->advice, "MPI_Isend"));
+    free(site->name);
+    site->name = strdup("MPI_Recv");
+    finding = find(result)->all;
+    assert_int_equal(finding->kind, FINDING_LATE_SENDER);
+    assert_non_null(strstr(finding->meaning, "The receiver is ready before the sender. "));
+    assert_non_null(strstr(finding->advice, "MPI_Irecv"));
+    profile_result_free(result);
+}
+
 /* If a rank waits equally long for several peers, the finding names the one of these peers that
  * works most. */
 static void of_several_peers_the_one_that_works_most_is_late(void **state)
@@ -838,6 +861,7 @@ int main(void)
         cmocka_unit_test(without_debug_information_the_place_is_library_and_offset),
         cmocka_unit_test(a_long_name_of_a_file_is_cut_at_its_end_in_the_text),
         cmocka_unit_test(a_completion_waits_for_a_receiver_if_nothing_comes_from_the_peer),
+        cmocka_unit_test(a_message_may_wait_for_an_unknown_peer),
         cmocka_unit_test(of_several_peers_the_one_that_works_most_is_late),
         cmocka_unit_test(the_rank_that_waits_least_in_a_collective_is_last),
         cmocka_unit_test(waiting_for_a_slow_node_is_no_separate_finding),

@@ -603,12 +603,12 @@ bool finder_is_message(const char *function)
 }
 
 /* A call that completes requests may complete sends or receives. If the rank receives nothing from
- * the peer, the requests are sends. */
+ * the peer, the requests are sends, unless the peer is unknown. */
 bool finder_awaits_receiver(const struct finder *finder, const struct profile_callsite *site,
                             int rank, int peer)
 {
-    return peer >= 0 && (is_send(site->name) ||
-                         (!finder_is_message(site->name) && !receives_from(finder, rank, peer)));
+    return is_send(site->name) ||
+           (peer >= 0 && !finder_is_message(site->name) && !receives_from(finder, rank, peer));
 }
 
 bool finder_is_collective(const struct finder *finder, const char *function)

@@ -173,6 +173,13 @@ static void set_wait_advice(const struct finder *finder, struct profile_finding 
         finding->advice = finder_is_message(finding->site->name) ? message : completion;
 }
 
+static const char *const send_earlier =
+    "Let the sender send earlier, or give it less work; or post the receive with MPI_Irecv and "
+    "compute until the message has arrived.";
+static const char *const receive_earlier =
+    "Let the receiver post its receive earlier, for example with MPI_Irecv, or send with MPI_Isend "
+    "and compute until the send completes.";
+
 static void describe_late_sender(const struct finder *finder, struct profile_finding *finding,
                                  int peers)
 {
@@ -185,8 +192,7 @@ static void describe_late_sender(const struct finder *finder, struct profile_fin
         finder, finding, peers,
         "Let the sender send earlier, or give it less work; or compute for longer between "
         "MPI_Irecv and this call.",
-        "Let the sender send earlier, or give it less work; or post the receive with MPI_Irecv "
-        "and compute until the message has arrived.");
+        send_earlier);
 }
 
 /* MPI libraries copy small messages, so that their sender does not wait for the receiver. */
@@ -200,14 +206,18 @@ static bool has_small_messages(const struct profile_callsite *site)
            (double)site->calls.sent <= SMALL * (double)site->messages;
 }
 
+/* Describes why a send waits for its receiver. */
+static const char *describe_receiver(const struct profile_callsite *site)
+{
+    return finder_is_message(site->name) && has_small_messages(site)
+               ? "many small messages are pending, and it receives them slowly"
+               : "a large or synchronous message is not sent before its receive is posted";
+}
+
 static void describe_late_receiver(const struct finder *finder, struct profile_finding *finding,
                                    int peers)
 {
-    const struct profile_callsite *site = finding->site;
-    const bool small = finder_is_message(site->name) && has_small_messages(site);
-    const char *reason = small ? "many small messages are pending, and it receives them slowly"
-                               : "a large or synchronous message is not sent before its receive "
-                                 "is posted";
+    const char *reason = describe_receiver(finding->site);
     char peer[128];
     summarize_wait(finder, finding, peers);
     snprintf(finding->meaning, sizeof finding->meaning,
@@ -217,8 +227,25 @@ static void describe_late_receiver(const struct finder *finder, struct profile_f
         finder, finding, peers,
         "Let the receiver post its receive earlier, for example with MPI_Irecv; or compute for "
         "longer between the send and this call.",
-        "Let the receiver post its receive earlier, for example with MPI_Irecv, or send with "
-        "MPI_Isend and compute until the send completes.");
+        receive_earlier);
+}
+
+/* Describes a call that sends or receives a message, and waits for an unknown rank. */
+static void describe_unknown_peer(const struct finder *finder, struct profile_finding *finding,
+                                  bool awaits_receiver)
+{
+    static const char unknown[] = "The profile does not know for which rank: it may not be in "
+                                  "MPI_COMM_WORLD, as a process that was spawned.";
+    finder_summarize(finding, "Rank %d waits %s in %s at \1", finding->rank,
+                     finder_amount(finder, finding->seconds), finding->site->name);
+    if (awaits_receiver)
+        snprintf(finding->meaning, sizeof finding->meaning,
+                 "The sender is ready before the receiver: %s. %s",
+                 describe_receiver(finding->site), unknown);
+    else
+        snprintf(finding->meaning, sizeof finding->meaning,
+                 "The receiver is ready before the sender. %s", unknown);
+    finding->advice = awaits_receiver ? receive_earlier : send_earlier;
 }
 
 static void describe_requests(const struct finder *finder, struct profile_finding *finding)
@@ -269,7 +296,9 @@ static void add_wait_finding(struct finder *finder, const struct profile_callsit
     finding->peer = peer;
     if (wait.peers < 2 && !(finder_off(finder, peer) > 0))
         finder_blame(finder, finding, peer);
-    if (peer < 0)
+    if (peer < 0 && is_known)
+        describe_unknown_peer(finder, finding, awaits_receiver);
+    else if (peer < 0)
         describe_requests(finder, finding);
     else if (awaits_receiver)
         describe_late_receiver(finder, finding, wait.peers);
