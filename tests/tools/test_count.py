@@ -147,6 +147,7 @@ def test_a_process_that_a_signal_ends_prints_its_table(tmp_path):
     assert result.returncode == -15
     assert sum(line.split()[:2] == ["MPI_Barrier", "1"] for line in result.messages) == 2
     assert any("cannot write /no/such/folder/x.0" in line for line in result.messages)
+    assert {len(line) for line in result.messages if line.startswith(("function ", "MPI_"))} == {92}  # aligned columns
 
 
 def test_no_message_reports_signals_after_finalize_or_with_a_handler_of_the_program(tmp_path):

@@ -173,6 +173,22 @@ def test_a_full_device_is_reported_once(tmp_path, tool):
     assert full.is_symlink() and os.listdir(tmp_path) == ["full"]
 
 
+@pytest.mark.parametrize("tool, end", [("count,output=", "finalize"), ("count,output=", "fault"),
+                                       ("mpit,output=", "finalize"), ("mpit,at=never,csv=", "finalize")])
+def test_a_file_for_which_there_is_no_room_is_removed(tmp_path, tool, end):
+    folder = tmp_path / "full"
+    folder.mkdir()
+    if os.geteuid() or os.system(f"mount -t tmpfs -o size=64k none {folder} 2>/dev/null"):
+        pytest.skip("a small file system cannot be mounted")
+    try:
+        (folder / "fill").write_bytes(bytes(1 << 16))
+        result = run_outputs(f"{tool}{folder}/x", "init", "call", end, cwd=tmp_path, env=FAULTS)
+        assert sum("cannot write" in message for message in result.messages) == 1
+        assert os.listdir(folder) == ["fill"]
+    finally:
+        os.system(f"umount {folder}")
+
+
 def test_lost_lines_of_a_log_are_reported_when_a_signal_ends_the_process(tmp_path):
     result = run_outputs("log,output=/dev/full", "init", "call", "fault", cwd=tmp_path, env=FAULTS)
     assert result.returncode == -11 and "".join(result.messages).count("lines are missing at") == 1

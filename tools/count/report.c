@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Stores the functions that were called, sorted by descending number of calls and then by name.
@@ -78,7 +79,17 @@ QMPI_COMPUTES static void print_table(FILE *stream, const struct count_summary *
     }
 }
 
-/* Returns 0 or the errno of the failure. */
+/* Removes a file that could not be written as a whole, unless it is a link or a device. Safe in a
+ * signal handler. */
+static void remove_incomplete(const char *file)
+{
+    struct stat status;
+    if (!lstat(file, &status) && S_ISREG(status.st_mode))
+        unlink(file);
+}
+
+/* Returns 0 or the errno of the failure. If some of the text cannot be written, there is no file
+ * afterwards. */
 static int write_json(const json_t *root, const char *file)
 {
     struct qmpi_output output;
@@ -88,11 +99,14 @@ static int write_json(const json_t *root, const char *file)
     FILE *stream = qmpi_output_stream(&output);
     if (!stream) {
         qmpi_output_close(&output);
+        remove_incomplete(file);
         return ENOMEM;
     }
     const bool complete = json_dumpf(root, stream, JSON_INDENT(2)) == 0;
     if (fclose(stream) != 0 || !complete)
         problem = output.error ? output.error : ENOMEM;
+    if (problem)
+        remove_incomplete(file);
     return problem;
 }
 
@@ -216,7 +230,7 @@ static void put_summary(const struct count_summary *summary, int tool_id)
         put_number(&out, summary->calls[number], 15, "");
         put_number(&out, summary->min[number], 13, "");
         put_number(&out, tenths / 10, 15, part);
-        put_number(&out, summary->max[number], 13, "\n");
+        put_number(&out, summary->max[number], 14, "\n"); /* The line ends in the last column. */
     }
     flush_text(&out);
 }
@@ -274,7 +288,7 @@ static void put_table(struct out *out, const struct signal_report *report)
         put_number(out, report->calls[report->order[i]], 15, "");
         put_number(out, report->calls[report->order[i]], 13, "");
         put_number(out, report->calls[report->order[i]], 15, ".0");
-        put_number(out, report->calls[report->order[i]], 13, "\n");
+        put_number(out, report->calls[report->order[i]], 14, "\n"); /* as in put_summary */
     }
     flush_text(out);
 }
@@ -303,7 +317,10 @@ static bool write_signal_json(const struct signal_report *report, const char *fi
     if (qmpi_output_open(&output, file, O_CREAT | O_TRUNC, 0666))
         return false;
     put_json(&out, report);
-    return !qmpi_output_close(&output) && out.good;
+    const bool is_whole = !qmpi_output_close(&output) && out.good;
+    if (!is_whole)
+        remove_incomplete(file);
+    return is_whole;
 }
 
 void count_report_signal(const unsigned long long calls[MPI_LAST_FUNC], int tool_id, int rank,

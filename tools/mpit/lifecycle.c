@@ -83,6 +83,8 @@ static void save_list(const struct mpit_layer *layer, const char *text)
         problem = qmpi_output_write(&file, text, strlen(text));
         const int after = qmpi_output_close(&file);
         problem = problem ? problem : after;
+        if (problem)
+            samples_discard_file(name);
     }
     if (problem)
         print_unwritten(layer, name ? name : layer->output, strerror(problem));

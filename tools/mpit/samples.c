@@ -12,6 +12,8 @@
 #include <qmpi/clock.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- Handles of variables -------------------------------------------------------------------- */
 
@@ -157,6 +159,13 @@ static bool close_stream(struct samples *samples)
     return good;
 }
 
+void samples_discard_file(const char *path)
+{
+    struct stat status;
+    if (!lstat(path, &status) && S_ISREG(status.st_mode))
+        unlink(path);
+}
+
 static void open_stream(struct samples *samples)
 {
     samples->path = qmpi_output_full_path(samples->file);
@@ -167,12 +176,15 @@ static void open_stream(struct samples *samples)
     if (!samples->stream) {
         if (!problem)
             qmpi_output_close(&samples->output);
+        if (!problem)
+            samples_discard_file(samples->path);
         print_write_error(samples, "", problem);
         return;
     }
     fputs("rank,sample,moment,seconds,variable,class,element,value\n", samples->stream);
     if (fflush(samples->stream)) {
         close_stream(samples);
+        samples_discard_file(samples->path);
         print_write_error(samples, "", samples->output.error);
     }
 }

@@ -64,6 +64,9 @@ const char *samples_watch_open(int tool_id, MPI_T_pvar_session session,
                                const struct variable *variable, bool has_world,
                                MPI_T_pvar_handle *handle, int *count);
 
+/* Removes a file that could not be written, unless it is a link or a device. */
+void samples_discard_file(const char *path);
+
 /* ---- Samples --------------------------------------------------------------------------------- */
 
 /* Lines of a CSV file with the values of chosen performance variables. */
