@@ -215,6 +215,13 @@ def test_a_file_is_written_when_no_descriptor_is_left(tmp_path, tool):
     assert not result.messages and (tmp_path / "x").stat().st_size > 500
 
 
+def test_profile_finds_source_lines_when_no_descriptor_is_left(tmp_path):
+    result = run_outputs("profile,output=x.json", "few-descriptors", "init", "call", "use-up", "finalize", cwd=tmp_path)
+    check_unchanged(result)
+    site, = [site for site in json.loads((tmp_path / "x.json").read_text())["callsites"] if site["name"] == "MPI_Barrier"]
+    assert site["frames"][0]["file"].endswith("outputs.c")
+
+
 # ---- Calls inside MPI_Finalize -------------------------------------------------------------------
 
 LAST_CALLS = STEPS.with_name("tools_last_calls")

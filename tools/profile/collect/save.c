@@ -124,10 +124,14 @@ static bool some_thread_runs(void)
 }
 
 /* Finds the places in the source code, and then releases the debug information, unless a thread
- * that writes checkpoints needs it again (see start_thread). */
+ * that writes checkpoints needs it again (see start_thread). The program may have used up its
+ * descriptors. */
 static void resolve_frames(struct profile_result *result)
 {
+    struct qmpi_output_room room;
+    qmpi_output_room_make(&room);
     profile_programs_resolve(result, look_up_places);
+    qmpi_output_room_end(&room);
     if (!some_thread_runs())
         QMPIX_Debug_info_release();
 }
