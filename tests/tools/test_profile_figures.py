@@ -60,7 +60,7 @@ class Expected:
         else:
             self.no_bytes[name] += 1
         for sends, world, number in transfers_of(call):
-            self.with_data[name] += number > 0
+            self.with_data[name] += number > 0 and (sends or is_told)
             if world is not None and (sends or name in ONE_SIDED):
                 cell = (rank, world) if sends else (world, rank)
                 self.messages[cell] += 1

@@ -29,6 +29,7 @@ struct amount {
     struct thread_profile *thread;
     bool reads_peer; /* The matrix also contains what the call reads from its peer. */
     bool posts;      /* The call posts receives, whose data comes later. */
+    bool is_untold;  /* The size of the receives stays unknown (MPI_Isendrecv). */
     bool awaits;     /* The call may have posted a receive of a message. */
     uint64_t room;   /* the bytes for which posted receives have room */
     uint64_t sent, received;
@@ -56,7 +57,7 @@ static void add_transfer(void *data, const QMPIX_Transfer *transfer)
     else
         amount->received += bytes;
     amount->awaits |= !transfer->sending && transfer->peer != MPI_PROC_NULL;
-    amount->messages += bytes > 0;
+    amount->messages += bytes > 0 && (transfer->sending || !amount->is_untold);
     if (transfer->sending || amount->reads_peer)
         add_to_cell(amount->thread, transfer->world, transfer->sending, bytes);
 }
@@ -354,7 +355,10 @@ void call_add(struct layer *layer, struct thread_profile *thread, const QMPIX_Ca
     const struct traits *traits = &traits_all[call->function->number];
     const bool starts = traits->receives == RECEIVES_STARTS;
     const bool posts = starts || traits->receives == RECEIVES_POSTS;
-    struct amount amount = {.thread = thread, .reads_peer = traits->reads_peer, .posts = posts};
+    struct amount amount = {.thread = thread,
+                            .reads_peer = traits->reads_peer,
+                            .posts = posts,
+                            .is_untold = posts && traits->sends_too};
     if (traits_carry(traits) && has_call_succeeded(call, traits)) {
         find_amount(call, traits, &amount);
         amount.awaits = posts && (starts || amount.awaits);

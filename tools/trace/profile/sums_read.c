@@ -319,9 +319,9 @@ static void add_receive(struct trace_sums *sums, struct trace_sums_call *call,
         call->comm = event->comm;
     if (event->peer == TRACE_PROC_NULL)
         return;
-    /* This is MPI_Isendrecv. Its received bytes are unknown, so the receive stays unfinished. */
+    /* This is MPI_Isendrecv. Its received bytes are unknown, so the receive stays unfinished, and
+     * is no message. */
     if (!role->posts && !role->starts) {
-        call->messages += event->bytes > 0;
         sums->posted++;
         return;
     }
