@@ -316,6 +316,20 @@ static void isendrecv(void)
 }
 #endif
 
+/* The file is shorter than the buffer. */
+static void file(void)
+{
+    MPI_File shorter;
+    MPI_Request request;
+    MPI_File_open(MPI_COMM_SELF, "short",
+                  MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                  &shorter);
+    PMPI_File_write_at(shorter, 0, out, 7, MPI_BYTE, MPI_STATUS_IGNORE);
+    MPI_File_iread_at(shorter, 0, in[0], ROOM, MPI_BYTE, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_close(&shorter);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -341,6 +355,7 @@ int main(int argc, char **argv)
     }
     switched();
     completed_while_off();
+    file();
 #ifdef MPI_SESSION_NULL
     isendrecv();
 #endif

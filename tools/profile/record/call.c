@@ -31,6 +31,7 @@ struct amount {
     bool posts;      /* The call posts receives, whose data comes later. */
     bool is_untold;  /* The size of the receives stays unknown (MPI_Isendrecv). */
     bool awaits;     /* The call may have posted a receive of a message. */
+    bool reads;      /* The call has begun to read a file; the bytes are known at its end. */
     uint64_t room;   /* the bytes for which posted receives have room */
     uint64_t sent, received;
     uint64_t messages; /* how many transfers with bytes were listed */
@@ -76,6 +77,10 @@ static void find_amount(const QMPIX_Call *call, const struct traits *traits, str
         amount->sent = (uint64_t)sent;
         amount->received = (uint64_t)received - amount->room;
     }
+    if (traits->receives == RECEIVES_READS) {
+        amount->reads = true;
+        amount->received = 0;
+    }
 }
 
 /* ---- Rows in which a call is counted --------------------------------------------------------- */
@@ -84,6 +89,13 @@ static struct thread_object_row *find_row(struct table *table, int number)
 {
     const uint64_t key = (uint64_t)number;
     return number < 0 ? NULL : table_get(table, &key, 1);
+}
+
+static struct thread_object_row *find_file(struct layer *layer, struct thread_profile *thread,
+                                           const QMPIX_Call *call, const struct traits *traits)
+{
+    const MPI_File file = argument_file(call, traits->file);
+    return find_row(&thread->files, objects_find_file(&layer->files, file));
 }
 
 /* A communicator gets a number when it is first seen in a call that MPI has accepted. A failed
@@ -187,9 +199,7 @@ __attribute__((noinline)) static void add_to_places(struct layer *layer,
 {
     const struct traits *traits = &traits_all[call->function->number];
     if (traits->file >= 0) {
-        const MPI_File file = argument_file(call, traits->file);
-        struct thread_object_row *row =
-            find_row(&thread->files, objects_find_file(&layer->files, file));
+        struct thread_object_row *row = find_file(layer, thread, call, traits);
         add_to_place(row ? &row->stats : NULL, &figures);
     }
     if (traits->is_controlled)
@@ -212,10 +222,12 @@ static void post_receive(struct layer *layer, struct thread_profile *thread, con
                          const struct call_figures *figures)
 {
     const struct traits *traits = &traits_all[call->function->number];
-    const struct receives_post post_call = {.site = figures->site,
-                                            .comm = figures->comm,
-                                            .comm_handle = comm_handle(call, traits),
-                                            .sent = figures->sent};
+    struct receives_post post_call = {.site = figures->site,
+                                      .comm = figures->comm,
+                                      .comm_handle = comm_handle(call, traits),
+                                      .sent = figures->sent};
+    if (traits->receives == RECEIVES_READS)
+        post_call.file = find_file(layer, thread, call, traits);
     if (traits->receives == RECEIVES_STARTS)
         receives_start(layer, thread, call, &post_call);
     else
@@ -342,7 +354,7 @@ static void add_figures(struct layer *layer, struct thread_profile *thread, cons
         add_to_place(&figures.comm->stats, &figures);
     if (__builtin_expect(traits->is_controlled || traits->file >= 0, 0))
         add_to_places(layer, thread, call, word, figures);
-    if (amount->awaits)
+    if (amount->awaits || amount->reads)
         post_receive(layer, thread, call, &figures);
     if (!traits->polls && time > waits_floor &&
         !(thread_site_key(figures.site, (size_t)layer->options.depth)[0] & CALL_APART))

@@ -26,6 +26,7 @@ struct receive {
     bool is_whole;     /* The receive is partitioned, so all of `size` comes. */
     bool lacks_status; /* MPI_Isendrecv: MPI libraries do not set the status of the receive. */
     bool is_send;      /* It is a send of `size` bytes to `peer`. */
+    bool is_read;      /* It reads a file. */
     int peer;          /* of a send: the rank in MPI_COMM_WORLD; -1: unknown */
     /* As the program has passed them to the posting call. A send has no `source`. */
     int source, tag;
@@ -174,12 +175,15 @@ void receives_post(struct layer *layer, struct thread_profile *thread, const QMP
                    const struct receives_post *post_call)
 {
     const uint64_t handle = request_of(call);
+    const bool is_read = traits_of(call)->receives == RECEIVES_READS;
     struct receive *receive = take_receive(&layer->receives, handle);
-    figure_add(&thread->posted, 1);
+    if (!is_read)
+        figure_add(&thread->posted, 1);
     if (!receive)
         return; /* Memory is exhausted, so the receive counts as not seen to complete. */
     fill_receive(layer, thread, receive, post_call);
     receive->persistent = receive->is_whole = receive->is_send = false;
+    receive->is_read = is_read;
     receive->lacks_status = traits_of(call)->sends_too;
     set_envelope(receive, call);
     receive->tally = begin_tally(receive, post_call->sent);
@@ -206,7 +210,7 @@ void receives_add(struct layer *layer, const QMPIX_Call *call)
     if (!receive)
         return;
     receive->persistent = true;
-    receive->active = receive->is_send = receive->lacks_status = false;
+    receive->active = receive->is_send = receive->is_read = receive->lacks_status = false;
     receive->is_whole = traits_of(call)->partitions >= 0;
     receive->size = receive->is_whole ? find_whole_size(call) : 0;
     set_envelope(receive, call);
@@ -273,6 +277,7 @@ void receives_post_send(struct layer *layer, const QMPIX_Call *call, uint64_t by
         return;
     end_receive(send);
     send->is_send = true;
+    send->is_read = false;
     send->persistent = persistent;
     send->active = !persistent;
     send->size = persistent ? find_send_size(call) : bytes;
@@ -367,6 +372,8 @@ static struct receives_post entries_of_thread(struct layer *layer, struct thread
             thread, thread_site_key(entries.site, (size_t)depth)[0], entries.site, depth);
     if (entries.comm)
         entries.comm = table_get(&thread->comms, &entries.comm->key, 1);
+    if (entries.file)
+        entries.file = table_get(&thread->files, &entries.file->key, 1);
     return entries;
 }
 
@@ -397,6 +404,8 @@ static void add_received_bytes(struct layer *layer, struct thread_profile *threa
     }
     if (entries->comm && is_comm_unchanged(&layer->comms.handles, receive))
         figure_add(&entries->comm->stats.received, bytes);
+    if (entries->file)
+        figure_add(&entries->file->stats.received, bytes);
 }
 
 /* Returns the communicator of a receive, or MPI_COMM_NULL if it may no longer exist. */
@@ -446,9 +455,10 @@ static void complete_one(struct layer *layer, struct thread_profile *thread,
         return;
     if (bytes)
         add_received_bytes(layer, thread, receive, bytes);
-    if (__builtin_expect(thread->completed.is_wanted && place, 0))
+    if (__builtin_expect(thread->completed.is_wanted && place && !receive->is_read, 0))
         add_receive_wait(layer, thread, receive, place, bytes);
-    figure_add(&thread->arrived, 1);
+    if (!receive->is_read)
+        figure_add(&thread->arrived, 1);
     end_receive(receive);
 }
 
@@ -496,7 +506,7 @@ int receives_list_held(const struct flight *flight, struct receives_held *all, i
     int count = 0;
     /* If the list changes meanwhile, it may lead to any other entry, but never to other memory. */
     for (; receive && count < room; receive = (const struct receive *)receive->pending.next_held) {
-        if (!receive->active)
+        if (!receive->active || receive->is_read)
             continue;
         all[count++] =
             (struct receives_held){.is_send = receive->is_send,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * This follows receives, and sends that may wait, which one call posts and another one completes.
- * The bytes of a receive are known only at its completion, but count for the function and the call
- * site that posted it. MPI may reuse the handle of a request as soon as the request has completed,
- * which is before our callback `after`. Therefore a completing call looks up its receives before
- * MPI runs, and holds them.
+ * This follows receives, reads of files, and sends that may wait, which one call posts and another
+ * one completes. Reads are handled as receives of no message. The bytes of a receive are known only
+ * at its completion, but count for the function and the call site that posted it. MPI may reuse the
+ * handle of a request as soon as the request has completed, which is before our callback `after`.
+ * Therefore a completing call looks up its receives before MPI runs, and holds them.
  *
  * Recording uses no lock and no malloc: one atomic exchange claims the entry of a receive, and
  * entries are reused.
@@ -25,6 +25,7 @@
 struct receives_post {
     struct thread_site *site;       /* NULL: memory was exhausted */
     struct thread_object_row *comm; /* NULL: memory was exhausted, or there is no communicator */
+    struct thread_object_row *file; /* of a read; NULL: memory was exhausted, or it is no read */
     uint64_t comm_handle;           /* the handle of the communicator */
     uint64_t sent;                  /* bytes that the same call sent */
 };

@@ -25,6 +25,10 @@ static enum traits_receives find_receives(const QMPIX_Traits *known)
         return known->flags & QMPIX_TRAIT_PERSISTENT    ? RECEIVES_MAKES
                : known->flags & QMPIX_TRAIT_NONBLOCKING ? RECEIVES_POSTS
                                                         : RECEIVES_NOTHING;
+    case QMPIX_ROLE_FILE_ACCESS:
+        return known->access == QMPIX_ACCESS_READ && known->flags & QMPIX_TRAIT_NONBLOCKING
+                   ? RECEIVES_READS
+                   : RECEIVES_NOTHING;
     case QMPIX_ROLE_START:
         return RECEIVES_STARTS;
     case QMPIX_ROLE_COMPLETE:

@@ -39,6 +39,7 @@ enum {
 enum traits_receives {
     RECEIVES_NOTHING,
     RECEIVES_POSTS,     /* such as MPI_Irecv */
+    RECEIVES_READS,     /* such as MPI_File_iread: reads a file, and receives no message */
     RECEIVES_MAKES,     /* such as MPI_Recv_init, whose receive is posted by MPI_Start */
     RECEIVES_STARTS,    /* MPI_Start, MPI_Startall */
     RECEIVES_COMPLETES, /* such as MPI_Wait */
