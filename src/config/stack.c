@@ -252,6 +252,29 @@ static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_e
 
 /* ---- The parts of the stack ------------------------------------------------------------------ */
 
+/* Whether the configuration files count. A trial of single tools (cli/trial.c) uses only the tools
+ * in QMPI_TOOLS. */
+static bool uses_files(void)
+{
+    const char *trial = qmpi_getenv("QMPI_TRIAL");
+    return !trial || strcmp(trial, "alone") != 0;
+}
+
+/* Whether the layers that the files list are part of the stack. `qmpi vars` is no job: layers that
+ * write when MPI is initialized would replace the results of jobs, or record it as one. */
+static bool uses_layers_of_files(void)
+{
+    return !qmpi_getenv("QMPI_VARS");
+}
+
+static void add_sections(struct builder *builder, int section, bool outermost_first)
+{
+    for (int i = 0; i < builder->file_count && uses_layers_of_files(); i++) {
+        const int file = outermost_first ? i : builder->file_count - 1 - i;
+        add_section(builder, &builder->files[file], section, NULL);
+    }
+}
+
 static void append_note(struct qmpi_stack *stack, char *line)
 {
     char *longer = qmpi_format("%s%s\n", stack->notes, line);
@@ -335,14 +358,12 @@ static void add_middle(struct builder *builder)
     find_middle(builder);
     add_listing_layer(builder);
     if (builder->stack->variable) {
-        /* Without -t, it is not the user who leaves out the tools in the files. */
-        if (!qmpi_getenv("QMPI_VARS") || qmpi_getenv(builder->stack->variable))
+        if (uses_layers_of_files())
             note_replaced(builder);
         add_variable_tools(builder);
         return;
     }
-    for (int i = 0; i < builder->file_count; i++)
-        add_section(builder, &builder->files[i], QMPI_SECTION_MIDDLE, NULL);
+    add_sections(builder, QMPI_SECTION_MIDDLE, true);
 }
 
 /* ---- Entries that are left out --------------------------------------------------------------- */
@@ -432,27 +453,17 @@ static void note_lost(struct qmpi_stack *stack)
 
 /* ---- The whole stack ------------------------------------------------------------------------- */
 
-/* Whether the tools in configuration files are used. A trial of single tools (cli/trial.c) uses
- * only the tools in QMPI_TOOLS. */
-static bool wants_files(void)
-{
-    const char *trial = qmpi_getenv("QMPI_TRIAL");
-    return !trial || strcmp(trial, "alone") != 0;
-}
-
 void qmpi_stack_read(struct qmpi_stack *stack)
 {
     struct builder builder = {.stack = stack};
     *stack = (struct qmpi_stack){.notes = qmpi_copy("")};
     builder.files = qmpi_config_files(&builder.file_count);
-    if (!wants_files())
+    if (!uses_files())
         builder.file_count = 0;
     find_places(&builder);
-    for (int i = 0; i < builder.file_count; i++)
-        add_section(&builder, &builder.files[i], QMPI_SECTION_TOP, NULL);
+    add_sections(&builder, QMPI_SECTION_TOP, true);
     add_middle(&builder);
-    for (int i = builder.file_count - 1; i >= 0; i--)
-        add_section(&builder, &builder.files[i], QMPI_SECTION_BOTTOM, NULL);
+    add_sections(&builder, QMPI_SECTION_BOTTOM, false);
     leave_out_disabled(stack);
     note_lost(stack);
     free(builder.places);

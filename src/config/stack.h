@@ -4,8 +4,8 @@
  * down: the sections [above] of the files from the outermost to the innermost; the middle, which is
  * given by a variable, else by the tools that the files list outside sections; the sections [below]
  * from the innermost file to the outermost. Named stacks are replaced by their tools, and what
- * QMPI_DISABLE matches is left out, unless the site requires it. `qmpi vars` adds a layer of its
- * own at the top of the middle, by the variable QMPI_VARS.
+ * QMPI_DISABLE matches is left out, unless the site requires it. `qmpi vars`, which sets QMPI_VARS,
+ * uses no layers that files list, and adds a layer of its own at the top of the middle.
  */
 #ifndef QMPI_CONFIG_STACK_H
 #define QMPI_CONFIG_STACK_H

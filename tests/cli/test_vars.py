@@ -2,6 +2,7 @@
 """Tests qmpi vars: the variables of the MPI library and of a stack of tools in MPI_T, as tables and
 as JSON."""
 import json
+import os
 
 import pytest
 
@@ -79,12 +80,18 @@ def test_vars_fails_if_there_is_no_list(tmp_path):
     assert result.messages[-1].startswith("hint: ")
 
 
-def test_vars_does_not_mention_that_it_leaves_out_the_tools_of_a_file(tmp_path):
-    (tmp_path / "qmpi.conf").write_text("count\n")
-    config = {"QMPI_CONFIG": tmp_path / "qmpi.conf"}
-    assert variables(LIBRARY_CVAR_GLOB, env=config).messages == []
-    assert variables("-t", "empty", "-t", "empty", LIBRARY_CVAR_GLOB, env=config).messages == [
-        f"-t replaces the tools that stand outside a section in {tmp_path}/qmpi.conf"]
+@pytest.mark.parametrize("tools", [[], ["-t", "both"]])
+def test_vars_uses_the_named_stacks_of_files_but_not_their_layers(tmp_path, tools):
+    """A layer of a file would write a record of a job that is none, and could replace the results of an earlier job."""
+    (tmp_path / "records").mkdir()
+    (tmp_path / "qmpi.conf").write_text("log\n[above]\nempty\n[below]\njobs\n  directory = records\n"
+                                        "[stack both]\ncount\nempty\n")
+    result = variables("--json", *tools, "qmpi.*.enabled", cwd=tmp_path,
+                       env={"QMPI_CONFIG": tmp_path / "qmpi.conf", "QMPI_TOOL_PATH": None})
+    assert (result.returncode, result.messages) == (0, [])
+    assert [entry["name"].split(".")[1] for entry in json.loads(result.stdout)["cvars"]] == (
+        ["mpit", "count", "empty"] if tools else ["mpit"])
+    assert sorted(os.listdir(tmp_path)) == ["qmpi.conf", "records"] and not os.listdir(tmp_path / "records")
 
 
 def test_vars_has_a_help_text():
