@@ -59,16 +59,24 @@ static bool is_option_given(void)
     return value && option && !strcmp(value, option);
 }
 
-static char *refuse_file(const char *path, const char *reason, enum qmpi_tool_scope scope)
+static char *refuse_file(const struct qmpi_config_file *file, const char *reason)
 {
-    char *shown = qmpi_message_shorten(path);
-    char *problem =
-        qmpi_message("cannot read the file '%s': %s\nhint: %s", shown, reason,
-                     scope != QMPI_SCOPE_LISTED ? "correct or remove this file"
-                     : is_option_given()        ? "name a configuration file that you can read"
-                                         : "name a configuration file in QMPI_CONFIG, or unset it");
+    char *shown = qmpi_message_shorten(file->path);
+    char *problem = qmpi_message(
+        "cannot read the file '%s': %s\nhint: %s", shown, reason,
+        file->may_be_missing ? "make this directory accessible, or set XDG_CONFIG_HOME to another"
+        : file->scope != QMPI_SCOPE_LISTED ? "correct or remove this file"
+        : is_option_given()                ? "name a configuration file that you can read"
+                            : "name a configuration file in QMPI_CONFIG, or unset it");
     free(shown);
     return problem;
+}
+
+/* Whether the failure of a system call says that a file does not exist, or that this process is not
+ * permitted to open it. */
+static bool is_absence(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES;
 }
 
 static char *folder_of(const char *file)
@@ -83,22 +91,23 @@ static void add_config_file(struct files *files, char *path, enum qmpi_tool_scop
     char *text = NULL;
     size_t size = 0;
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int error = descriptor < 0 ? errno : 0;
     /* It is no error if the user's file does not exist, or if this process is not permitted to open
      * it: most users have none, and some processes lack the permission to search its directory. */
-    if (descriptor < 0 && scope == QMPI_SCOPE_USER &&
-        (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) {
+    if (error && scope == QMPI_SCOPE_USER && is_absence(error)) {
         free(path);
         return;
     }
-    const char *reason = descriptor < 0 ? strerror(errno) : read_all(descriptor, &text, &size);
+    const char *reason = error ? strerror(error) : read_all(descriptor, &text, &size);
     if (descriptor >= 0)
         close(descriptor);
     files->list = qmpi_memory_grow(files->list, files->count, sizeof *files->list);
     struct qmpi_config_file *file = &files->list[files->count++];
-    *file = (struct qmpi_config_file){.path = path, .scope = scope};
+    *file = (struct qmpi_config_file){
+        .path = path, .scope = scope, .may_be_missing = error && scope == QMPI_SCOPE_USER};
     char *folder = folder_of(path);
     if (reason)
-        file->unreadable = refuse_file(path, reason, scope);
+        file->unreadable = refuse_file(file, reason);
     qmpi_config_parse(text ? text : "", reason ? 0 : size, folder, &file->config);
     free(folder);
     free(text);
@@ -269,6 +278,8 @@ static enum qmpi_tool_on_error read_on_error(const char *value)
 enum qmpi_tool_on_error qmpi_settings_on_error_in(const struct qmpi_config_file *file, int section)
 {
     const char *set = file->config.sections[section].on_error;
+    if (file->may_be_missing)
+        return QMPI_ON_ERROR_SKIP;
     if (set)
         return read_on_error(set);
     if (file->scope != QMPI_SCOPE_SITE)

@@ -19,6 +19,8 @@ struct qmpi_config_file {
     char *path;
     enum qmpi_tool_scope scope; /* not QMPI_SCOPE_VARIABLE */
     char *unreadable;           /* the reason why it cannot be read, with a hint; NULL: it can */
+    bool may_be_missing; /* it is the user's file, and the system cannot tell whether it exists:
+                            the run continues without it */
     struct qmpi_config config;
 };
 
@@ -55,7 +57,8 @@ const char *qmpi_setting(const char *variable);
 const char *qmpi_setting_replaced_by(const struct qmpi_config_file *file, int setting);
 
 /* Returns the effect of an error in a section of a file. An error in a file of the site stops a run
- * only if the section, or else the file, sets on-error to stop. */
+ * only if the section, or else the file, sets on-error to stop. A user's file that may not exist
+ * stops none. */
 enum qmpi_tool_on_error qmpi_settings_on_error_in(const struct qmpi_config_file *file, int section);
 
 /* Whether the run continues after an error in an entry of the stack, or in a line of a file, for

@@ -355,6 +355,19 @@ def test_a_home_without_a_file_is_no_error(here, home):
     assert (result.returncode, result.messages) == (0, [])
 
 
+def test_a_home_that_does_not_answer_does_not_stop_a_job(here, tmp_path):
+    """The system cannot tell whether the user has a file. A file that the user lists must be readable."""
+    home = tmp_path / "loop"
+    home.symlink_to("loop")
+    result = here.run("empty", ranks=2, XDG_CONFIG_HOME=home)
+    assert result.returncode == 0
+    assert result.messages[0] == (f"configuration: cannot read the file '{home}/qmpi/qmpi.conf': "
+                                  "Too many levels of symbolic links")
+    assert result.messages[1].startswith("  hint: ")
+    assert result.messages[2:] == ["  the run continues without it (on-error = skip)"]
+    assert here.run("empty", QMPI_CONFIG=home).returncode == 2
+
+
 def test_a_directory_in_place_of_the_users_file_is_reported(here):
     here.user.mkdir()
     result = here.run()
