@@ -29,13 +29,13 @@ struct builder {
     struct qmpi_stack *stack;
     const struct qmpi_config_file *files;
     int file_count;
-    struct place *places; /* sorted by name; the first of each name is the one in force */
+    struct place *places; /* sorted by name, and from the innermost file to the outermost */
     int place_count;
 };
 
 /* A named stack that is being replaced, and the entry that contains its name. */
 struct use {
-    const char *name;
+    const struct place *place;
     const struct qmpi_tool_entry *entry;
     const struct use *outer;
     int depth; /* 1: no other contains it */
@@ -74,6 +74,11 @@ static void add_places(struct builder *builder, int file)
     }
 }
 
+static enum qmpi_tool_scope scope_of(const struct builder *builder, const struct place *place)
+{
+    return builder->files[place->file].scope;
+}
+
 static void find_places(struct builder *builder)
 {
     for (int i = 0; i < builder->file_count; i++)
@@ -83,8 +88,13 @@ static void find_places(struct builder *builder)
               compare_places);
 }
 
-/* Returns the place of a stack in the innermost file that defines it; NULL: none does. */
-static struct place *find_stack(const struct builder *builder, const char *name)
+/*
+ * Returns the place of the stack that `name` means in an entry of this scope; NULL: none. It is in
+ * the innermost file that defines the stack. Only files of the site count for entries of the site,
+ * because a user could otherwise replace a layer that the site requires, even by accident.
+ */
+static struct place *find_stack(const struct builder *builder, const char *name,
+                                enum qmpi_tool_scope scope)
 {
     int first = 0, end = builder->place_count;
     while (first < end) {
@@ -94,9 +104,11 @@ static struct place *find_stack(const struct builder *builder, const char *name)
         else
             end = middle;
     }
-    return first < builder->place_count && !strcmp(builder->places[first].name, name)
-               ? &builder->places[first]
-               : NULL;
+    for (; first < builder->place_count && !strcmp(builder->places[first].name, name); first++) {
+        if (scope != QMPI_SCOPE_SITE || scope_of(builder, &builder->places[first]) == scope)
+            return &builder->places[first];
+    }
+    return NULL;
 }
 
 /*
@@ -115,43 +127,41 @@ static bool adds_any(const struct builder *builder, struct place *place, int dep
     bool any = false;
     for (int i = place->first; i < place->end && !any; i++) {
         const struct qmpi_tool_entry *entry = &tools->entries[i];
-        struct place *inner = entry->name ? find_stack(builder, entry->name) : NULL;
+        struct place *inner =
+            entry->name ? find_stack(builder, entry->name, scope_of(builder, place)) : NULL;
         any = !inner || entry->option_count || adds_any(builder, inner, depth + 1);
     }
     place->content = any ? CONTENT_SOME : CONTENT_NONE;
     return any;
 }
 
-/* Returns the names of a cycle, as in "a → b → a". */
-static char *name_cycle(const struct use *use, const char *name)
+/* Returns the names of a cycle, as in "a → b → a". `use` is the innermost one, and one of those
+ * that contain it uses `place`, too. */
+static char *name_cycle(const struct use *use, const struct place *place)
 {
-    char *names = qmpi_copy(name);
-    for (bool first = true; use && (first || strcmp(use->name, name) != 0); use = use->outer) {
-        char *longer = qmpi_format("%s → %s", use->name, names);
+    char *names = qmpi_copy(place->name);
+    for (bool complete = false; !complete; use = use->outer) {
+        char *longer = qmpi_format("%s → %s", use->place->name, names);
         free(names);
         names = longer;
-        first = false;
-    }
-    if (use) {
-        char *longer = qmpi_format("%s → %s", name, names);
-        free(names);
-        names = longer;
+        complete = use->place == place;
     }
     return names;
 }
 
 /* Returns why the stack that `entry` names cannot be used here; NULL: it can. */
-static char *check_use(const struct qmpi_tool_entry *entry, const struct use *outer)
+static char *check_use(const struct qmpi_tool_entry *entry, const struct place *place,
+                       const struct use *outer)
 {
     const struct use *same = outer;
-    while (same && strcmp(same->name, entry->name) != 0)
+    while (same && same->place != place)
         same = same->outer;
     if (!same && outer && outer->depth == DEPTH_MAX)
         return qmpi_message("stacks contain each other more than %d deep\n"
                             "hint: list the tools themselves in the stacks that use '%s'",
                             DEPTH_MAX, entry->name);
     if (same) {
-        char *cycle = name_cycle(outer, entry->name);
+        char *cycle = name_cycle(outer, place);
         char *problem = qmpi_message("a stack contains itself: %s\n"
                                      "hint: remove one of these names from the stack that uses it",
                                      cycle);
@@ -190,7 +200,7 @@ static void add_stack_entry(struct builder *builder, const struct qmpi_tool_entr
     struct qmpi_tool_entry *added = qmpi_tool_list_add_copy(&builder->stack->tools, entry);
     for (; use; use = use->outer) {
         const struct qmpi_tool_entry *outer = use->entry;
-        added->stack = added->stack ? added->stack : use->name;
+        added->stack = added->stack ? added->stack : use->place->name;
         added->scope = outer->scope;
         if (added->on_error == QMPI_ON_ERROR_AS_SET)
             added->on_error = outer->on_error;
@@ -232,9 +242,10 @@ static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_e
 {
     /* Once the stack has too many entries, names are no longer looked up. */
     const bool counts = builder->stack->tools.count <= ENTRIES_MAX;
-    struct place *place =
-        entry->name && !entry->problem && counts ? find_stack(builder, entry->name) : NULL;
-    char *problem = place ? check_use(entry, outer) : NULL;
+    struct place *place = entry->name && !entry->problem && counts
+                              ? find_stack(builder, entry->name, entry->scope)
+                              : NULL;
+    char *problem = place ? check_use(entry, place, outer) : NULL;
     if (problem) {
         struct qmpi_tool_entry wrong = *entry;
         wrong.name = NULL;
@@ -242,7 +253,7 @@ static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_e
         add_stack_entry(builder, &wrong, outer);
         free(problem);
     } else if (place) {
-        const struct use use = {place->name, entry, outer, outer ? outer->depth + 1 : 1};
+        const struct use use = {place, entry, outer, outer ? outer->depth + 1 : 1};
         if (adds_any(builder, place, use.depth))
             add_section(builder, &builder->files[place->file], place->section, &use);
     } else {
@@ -486,7 +497,7 @@ void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char 
     for (int i = 0; i < builder.file_count; i++) {
         const struct qmpi_config *config = &builder.files[i].config;
         for (int k = QMPI_SECTION_STACKS; k < config->section_count; k++) {
-            if (find_stack(&builder, config->sections[k].name)->file == i)
+            if (find_stack(&builder, config->sections[k].name, QMPI_SCOPE_VARIABLE)->file == i)
                 each(data, config->sections[k].name, builder.files[i].path,
                      config->sections[k].line);
         }

@@ -29,7 +29,7 @@ void qmpi_stack_read(struct qmpi_stack *stack);
 void qmpi_stack_free(struct qmpi_stack *stack);
 
 /* Calls `each` for every named stack, with the path of its file and the line at which it starts. If
- * several stacks have the same name, only the one that is in force is passed. */
+ * several stacks have the same name, only the one that users mean by it is passed. */
 void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char *path, int line),
                           void *data);
 

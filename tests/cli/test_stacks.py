@@ -238,6 +238,16 @@ def test_only_the_site_can_require_a_layer(here):
     assert here.run("count,@required=yes", XDG_CONFIG_HOME="/none").returncode == 2
 
 
+def test_a_layer_that_the_site_requires_cannot_be_replaced_by_a_stack(here):
+    """The lines of the site's files mean stacks of the site, whatever stacks the user defines. The user's own lines mean
+    those of the user."""
+    (here.site / "site.conf").write_text("[stack base]\nempty\n[stack twice]\nbase\nbase\n"
+                                         "[below]\ntwice\n  @required = yes\nmpit\n  @required = yes\n")
+    here.user.write_text("[stack base]\n[stack mpit]\n[stack twice]\nlog\ncount\n")
+    result = here.qmpi("check", "-t", "twice", QMPI_DISABLE="base:log")
+    assert (result.returncode, layers(result)) == (0, [f"{name} 0.2.0" for name in ("count", "empty", "empty", "mpit")])
+
+
 # ---- Named stacks --------------------------------------------------------------------------------
 
 
