@@ -150,8 +150,8 @@ static char *name_cycle(const struct use *use, const struct place *place)
 }
 
 /* Returns why the stack that `entry` names cannot be used here; NULL: it can. */
-static char *check_use(const struct qmpi_tool_entry *entry, const struct place *place,
-                       const struct use *outer)
+static char *check_stack(const struct qmpi_tool_entry *entry, const struct place *place,
+                         const struct use *outer)
 {
     const struct use *same = outer;
     while (same && same->place != place)
@@ -178,11 +178,17 @@ static char *check_use(const struct qmpi_tool_entry *entry, const struct place *
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-static void invalidate_entry(struct qmpi_tool_entry *entry, char *problem)
+/* Returns why an entry cannot be used here, apart from its own problem; NULL: it can. `place` is
+ * that of the stack that it names, or NULL. A stack of the site may contain @required also for
+ * users: their layers are not required. */
+static char *check_use(const struct qmpi_tool_entry *entry, const struct place *place,
+                       const struct use *outer)
 {
-    free(entry->name);
-    entry->name = NULL;
-    entry->problem = problem;
+    if (!entry->problem && entry->reserved[QMPI_RESERVED_REQUIRED] &&
+        entry->scope != QMPI_SCOPE_SITE)
+        return qmpi_copy("only configuration files of the site can set '@required'\n"
+                         "hint: remove this option");
+    return place ? check_stack(entry, place, outer) : NULL;
 }
 
 /* Adds an option of a named stack to one of its layers. Conditions of both are combined; any other
@@ -207,11 +213,6 @@ static void add_stack_entry(struct builder *builder, const struct qmpi_tool_entr
         for (int i = 0; i < QMPI_RESERVED_OPTIONS; i++)
             inherit_option(added, (enum qmpi_tool_reserved)i, outer->reserved[i]);
     }
-    if (!added->problem && added->reserved[QMPI_RESERVED_REQUIRED] &&
-        added->scope != QMPI_SCOPE_SITE)
-        invalidate_entry(added,
-                         qmpi_copy("only configuration files of the site can set '@required'\n"
-                                   "hint: remove this option"));
 }
 
 static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_entry *entry,
@@ -245,7 +246,7 @@ static void add_entry_or_stack(struct builder *builder, const struct qmpi_tool_e
     struct place *place = entry->name && !entry->problem && counts
                               ? find_stack(builder, entry->name, entry->scope)
                               : NULL;
-    char *problem = place ? check_use(entry, place, outer) : NULL;
+    char *problem = check_use(entry, place, outer);
     if (problem) {
         struct qmpi_tool_entry wrong = *entry;
         wrong.name = NULL;

@@ -248,6 +248,16 @@ def test_a_layer_that_the_site_requires_cannot_be_replaced_by_a_stack(here):
     assert (result.returncode, layers(result)) == (0, [f"{name} 0.2.0" for name in ("count", "empty", "empty", "mpit")])
 
 
+def test_users_can_use_a_stack_of_the_site_with_a_layer_that_the_site_requires(here):
+    """Only where a file of the site lists the stack, the layer is required."""
+    (here.site / "site.conf").write_text("[stack quick]\ncount\n  @required = yes\n")
+    assert layers(here.qmpi("check", "-t", "quick:empty")) == ["count 0.2.0", "empty 0.2.0"]
+    assert layers(here.qmpi("check", "-t", "quick:empty", QMPI_DISABLE="count")) == ["empty 0.2.0"]
+    result = here.run("quick,@required=yes")
+    assert result.returncode == 2
+    assert result.messages[0].startswith("QMPI_TOOLS, entry 1 'quick,@required=yes': only configuration files of the ")
+
+
 # ---- Named stacks --------------------------------------------------------------------------------
 
 
