@@ -92,6 +92,12 @@ def test_a_forked_child_and_a_program_without_mpi_have_no_line(tmp_path):
     assert end_of(tmp_path) == ("exited", True, 0, None)
 
 
+def test_a_child_that_is_forked_before_mpi_is_initialized_has_a_line_of_its_own(tmp_path):
+    run(tmp_path, "initialized", "fork_and_go_on", *BEGUN, "finalize")
+    ends = [(job["state"], job["finalized"], job["exit"]) for job in records(tmp_path)]
+    assert ends == [("exited", True, 0)] * 2
+
+
 @needs_sessions
 def test_a_program_with_sessions_has_a_line(tmp_path):
     run(tmp_path, "session_init", "session_finalize", program="calls")

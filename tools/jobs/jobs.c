@@ -26,6 +26,8 @@ struct layer {
     int tool_id;
     bool reports; /* a message is printed about the first failure */
     atomic_bool has_reported;
+    char *directory;      /* its full path, because the program may change its directory */
+    pid_t owner;          /* the process that may write: a child that it forks may not */
     atomic_bool writes;   /* this process records the job */
     pthread_mutex_t lock; /* is held while the record changes */
     struct jobs_record record;
@@ -33,7 +35,6 @@ struct layer {
 };
 
 static struct layer *layers;
-static pid_t owner; /* the process that writes; a forked child does not */
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
@@ -56,7 +57,7 @@ static bool is_on(const struct layer *layer)
  * signal handler that calls this function may have interrupted. */
 static bool begin_change(struct layer *layer)
 {
-    return atomic_load(&layer->writes) && owner == getpid() && is_on(layer) &&
+    return atomic_load(&layer->writes) && layer->owner == getpid() && is_on(layer) &&
            pthread_mutex_trylock(&layer->lock) == 0;
 }
 
@@ -158,11 +159,32 @@ static void describe_job(struct layer *layer, int ranks, char *names, int node_c
 
 /* ---- The calls ------------------------------------------------------------------------------- */
 
+static void start_record(void *data)
+{
+    struct layer *layer = data;
+    tool_output_name_start();
+    jobs_record_make(&layer->record, layer->directory, layer->tool_id);
+    layer->owner = getpid();
+}
+
+/* Makes this process the owner if it is a child that was forked before MPI was initialized. Its
+ * parent may initialize MPI as well, and then has a record of its own. */
+static void take_over(struct layer *layer)
+{
+    if (layer->owner == getpid() || layer->record.state != JOBS_NONE ||
+        pthread_mutex_trylock(&layer->lock) != 0)
+        return;
+    if (layer->owner != getpid()) /* no other thread was faster */
+        qmpi_call_stack_run(start_record, layer);
+    pthread_mutex_unlock(&layer->lock);
+}
+
 /* A launcher tells which process is rank 0. Without a launcher, this is not known before MPI_Init,
  * and nothing is written yet. */
 static void before_init(struct layer *layer, const QMPIX_Call *call)
 {
     (void)call;
+    take_over(layer);
     atomic_store(&layer->writes, qmpi_launcher_rank() == 0);
     if (!begin_change(layer))
         return;
@@ -197,7 +219,7 @@ static void after_init(struct layer *layer, const QMPIX_Call *call)
         return;
     char *names = gather_nodes(layer->tool_id, &node_count);
     const bool first = is_first(layer->tool_id, &ranks);
-    if (!first && atomic_load(&layer->writes) && owner == getpid())
+    if (!first && atomic_load(&layer->writes) && layer->owner == getpid())
         jobs_record_remove(&layer->record);
     atomic_store(&layer->writes, first);
     if (begin_change(layer)) {
@@ -215,6 +237,7 @@ static void after_session_init(struct layer *layer, const QMPIX_Call *call)
 {
     if (!has_succeeded(call) || layer->record.state != JOBS_NONE || !qmpi_launcher_reports())
         return;
+    take_over(layer);
     atomic_store(&layer->writes, true);
     if (!begin_change(layer))
         return;
@@ -289,7 +312,10 @@ static void jobs_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 
 static bool wants_jobs_signals(void)
 {
-    return owner == getpid();
+    const struct layer *layer = layers;
+    while (layer && layer->owner != getpid())
+        layer = layer->next;
+    return layer != NULL;
 }
 
 /* Changes and writes a copy of the record, because the signal may have interrupted a change of the
@@ -299,7 +325,8 @@ static void record_signal(int number, const char *name)
     static struct jobs_record last;
     (void)number;
     for (struct layer *layer = layers; layer; layer = layer->next) {
-        if (!atomic_load(&layer->writes) || layer->record.state == JOBS_ABORTED)
+        if (!atomic_load(&layer->writes) || layer->owner != getpid() ||
+            layer->record.state == JOBS_ABORTED)
             continue;
         last = layer->record;
         last.state = JOBS_SIGNALED;
@@ -350,13 +377,15 @@ static bool read_jobs_options(struct layer *layer, const char **directory)
 
 static bool make_record(struct layer *layer, const char *pattern)
 {
+    tool_output_name_start();
     char *directory = tool_output_name(pattern, layer->tool_id, 0);
-    if (!directory) {
+    layer->directory = directory ? qmpi_output_full_path(directory) : NULL;
+    free(directory);
+    if (!layer->directory) {
         QMPIX_Tool_fail(layer->tool_id, "out of memory");
         return false;
     }
-    jobs_record_make(&layer->record, directory, layer->tool_id);
-    free(directory);
+    start_record(layer);
     return true;
 }
 
@@ -392,10 +421,9 @@ static void init_jobs_layer(int tool_id)
     }
     layer->tool_id = tool_id;
     pthread_mutex_init(&layer->lock, NULL);
-    tool_output_name_start();
-    owner = getpid();
     if (!read_jobs_options(layer, &directory) || !make_record(layer, directory) ||
         !register_jobs_observer(layer)) {
+        free(layer->directory);
         free(layer);
         return;
     }

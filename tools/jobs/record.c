@@ -35,17 +35,15 @@ void jobs_record_make(struct jobs_record *record, const char *directory, int too
     clock_gettime(CLOCK_REALTIME, &now);
     if (gmtime_r(&now.tv_sec, &parts))
         strftime(time, sizeof time, "%Y%m%dT%H%M%S", &parts);
-    char *full = qmpi_output_full_path(directory); /* the program may change its directory */
     char *place = tool_output_name("%j-%h-%p", tool_id, 0), *name = NULL;
-    bool good = full && place && asprintf(&name, "%s.%09ldZ-%s", time, now.tv_nsec, place) > 0;
-    good = good && name_file(record->path, full, "", name, "json") &&
-           name_file(record->temporary[0], full, ".", name, "part") &&
-           name_file(record->temporary[1], full, ".", name, "last");
+    bool good = place && asprintf(&name, "%s.%09ldZ-%s", time, now.tv_nsec, place) > 0;
+    good = good && name_file(record->path, directory, "", name, "json") &&
+           name_file(record->temporary[0], directory, ".", name, "part") &&
+           name_file(record->temporary[1], directory, ".", name, "last");
     if (!good)
         record->path[0] = record->temporary[0][0] = record->temporary[1][0] = '\0';
     free(name);
     free(place);
-    free(full);
 }
 
 /* ---- Constant members ------------------------------------------------------------------------ */

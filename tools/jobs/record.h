@@ -44,8 +44,8 @@ struct jobs_processes {
     const char *mpi;          /* the version of the MPI library, or NULL */
 };
 
-/* Prepares a record in an existing directory. If memory is exhausted or the directory has a name
- * that is too long, the record cannot be written. */
+/* Prepares a record in an existing directory, given by its full path. If memory is exhausted or the
+ * path is too long, the record cannot be written. */
 void jobs_record_make(struct jobs_record *record, const char *directory, int tool_id);
 
 /* Makes `head`. An earlier one is not freed, because a signal handler may be writing it. */

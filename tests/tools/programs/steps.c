@@ -308,6 +308,14 @@ static void fork_and_exit(int how)
     waitpid(child, NULL, 0);
 }
 
+/* The child carries out the steps that follow, too, before this process does. */
+static void fork_and_go_on(void)
+{
+    const pid_t child = fork();
+    if (child)
+        waitpid(child, NULL, 0);
+}
+
 /* ---- Calls of qmpi and of MPI_T -------------------------------------------------------------- */
 
 /* Switches a layer, and prints the result: 0 is success, and -1 means that libqmpi is missing. */
@@ -497,6 +505,8 @@ static int other_step(const char *step, const char *value)
         break_heap();
     else if (!strcmp(step, "fork"))
         fork_and_exit(atoi(value));
+    else if (!strcmp(step, "fork_and_go_on"))
+        fork_and_go_on();
     else if (!strcmp(step, "use_up_memory"))
         use_up_memory();
     else if (!strcmp(step, "exit_on_full_stack")) /* the value: the KiB that are in use */
