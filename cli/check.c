@@ -195,6 +195,14 @@ static void print_left_out(const struct qmpi_tool_entry *entry, const char *reas
     free(source);
 }
 
+static void print_idle_pattern(void *data, const char *pattern)
+{
+    (void)data;
+    char *shown = qmpi_message_shorten(pattern);
+    cli_print("QMPI_DISABLE: no layer matches '%s'\n", shown);
+    free(shown);
+}
+
 /* Prints the entries that have no layer. Their errors were skipped, because the check would have
  * ended otherwise. */
 static void print_left_out_entries(const struct entries *entries)
@@ -210,6 +218,7 @@ static void print_left_out_entries(const struct entries *entries)
     }
     for (int i = 0; i < stack->disabled.count; i++)
         print_left_out(&stack->disabled.entries[i], "by QMPI_DISABLE");
+    qmpi_stack_each_idle_pattern(stack, print_idle_pattern, NULL);
 }
 
 /* ---- Layers ---------------------------------------------------------------------------------- */

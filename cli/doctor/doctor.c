@@ -343,6 +343,14 @@ static void look_at_file(const struct qmpi_config_file *file)
         look_at_line(file->path, &config->problems[i]);
 }
 
+static void note_idle_pattern(void *data, const char *pattern)
+{
+    (void)data;
+    char *shown = qmpi_message_shorten(pattern);
+    doctor_note("QMPI_DISABLE: no layer matches '%s'", shown);
+    free(shown);
+}
+
 static void look_at_config(void)
 {
     struct qmpi_stack stack;
@@ -364,6 +372,7 @@ static void look_at_config(void)
     for (int i = 0; i < stack.disabled.count; i++)
         doctor_note("QMPI_DISABLE leaves out '%s' (%s)", stack.disabled.entries[i].text,
                     stack.disabled.entries[i].source);
+    qmpi_stack_each_idle_pattern(&stack, note_idle_pattern, NULL);
     qmpi_stack_free(&stack);
 }
 

@@ -385,6 +385,22 @@ static bool matches_pattern(const char *pattern, const char *text)
     return text && fnmatch(pattern, text, 0) == 0;
 }
 
+/* Whether the name of a tool matches, without `lib` and `.so…`. They are removed from the pattern
+ * only if it is the name of a file: in `lib*`, they could be part of a tool's name. */
+static bool matches_tool_name(const char *pattern, const char *path)
+{
+    const bool is_file = strstr(pattern, ".so") && !strpbrk(pattern, "/*?[\\");
+    size_t length, pattern_length = strlen(pattern);
+    const char *start = qmpi_text_tool_name(path, &length);
+    if (is_file)
+        pattern = qmpi_text_tool_name(pattern, &pattern_length);
+    char *name = qmpi_copy_part(start, length), *shorter = qmpi_copy_part(pattern, pattern_length);
+    const bool matches = matches_pattern(shorter, name);
+    free(name);
+    free(shorter);
+    return matches;
+}
+
 /* ~site~ matches the layers of the site, ~user~ all others. */
 static bool is_meant_by(const char *pattern, const struct qmpi_tool_entry *entry)
 {
@@ -394,7 +410,8 @@ static bool is_meant_by(const char *pattern, const struct qmpi_tool_entry *entry
     if (!strcmp(pattern, "~user~"))
         return !site;
     return matches_pattern(pattern, entry->name ? entry->name : entry->text) ||
-           matches_pattern(pattern, entry->name ? qmpi_text_base_name(entry->name) : NULL) ||
+           (entry->name && (matches_pattern(pattern, qmpi_text_base_name(entry->name)) ||
+                            matches_tool_name(pattern, entry->name))) ||
            matches_pattern(pattern, entry->stack);
 }
 
@@ -403,18 +420,35 @@ static bool is_disable_given(void)
     return qmpi_getenv("QMPI_DISABLE") != NULL;
 }
 
+/* Returns the next pattern of QMPI_DISABLE, which the caller frees, and moves `*list` behind it.
+ * NULL: there is none. */
+static char *next_pattern(const char **list)
+{
+    *list += strspn(*list, ":");
+    const size_t length = strcspn(*list, ":");
+    char *pattern = length ? qmpi_copy_part(*list, length) : NULL;
+    *list += length;
+    return pattern;
+}
+
 static bool is_disabled(const struct qmpi_tool_entry *entry)
 {
     const char *list = qmpi_getenv("QMPI_DISABLE");
     bool found = false;
-    while (list && *list && !found) {
-        const size_t length = strcspn(list, ":");
-        char *pattern = qmpi_copy_part(list, length);
-        found = length && is_meant_by(pattern, entry);
+    for (char *pattern; list && !found && (pattern = next_pattern(&list));) {
+        found = is_meant_by(pattern, entry);
         free(pattern);
-        list += length + (list[length] == ':');
     }
     return found;
+}
+
+static bool is_any_meant_by(const char *pattern, const struct qmpi_tool_list *tools)
+{
+    for (int i = 0; i < tools->count; i++) {
+        if (is_meant_by(pattern, &tools->entries[i]))
+            return true;
+    }
+    return false;
 }
 
 static bool is_required(const struct qmpi_tool_entry *entry)
@@ -504,4 +538,15 @@ void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char 
         }
     }
     free(builder.places);
+}
+
+void qmpi_stack_each_idle_pattern(const struct qmpi_stack *stack,
+                                  void (*each)(void *data, const char *pattern), void *data)
+{
+    const char *list = qmpi_getenv("QMPI_DISABLE");
+    for (char *pattern; list && (pattern = next_pattern(&list));) {
+        if (!is_any_meant_by(pattern, &stack->tools) && !is_any_meant_by(pattern, &stack->disabled))
+            each(data, pattern);
+        free(pattern);
+    }
 }

@@ -33,4 +33,8 @@ void qmpi_stack_free(struct qmpi_stack *stack);
 void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char *path, int line),
                           void *data);
 
+/* Calls `each` for every pattern of QMPI_DISABLE that matches no entry of the stack. */
+void qmpi_stack_each_idle_pattern(const struct qmpi_stack *stack,
+                                  void (*each)(void *data, const char *pattern), void *data);
+
 #endif

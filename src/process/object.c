@@ -116,11 +116,9 @@ bool qmpi_object_file_is_mpi(const struct qmpi_elf_image *image)
 
 char *qmpi_object_tool_name(const char *path)
 {
-    const char *name = qmpi_text_base_name(path);
-    if (!strncmp(name, "lib", 3) && strlen(name) > 3)
-        name += 3;
-    const char *end = strstr(name, ".so");
-    return qmpi_copy_part(name, end && end != name ? (size_t)(end - name) : strlen(name));
+    size_t length;
+    const char *name = qmpi_text_tool_name(path, &length);
+    return qmpi_copy_part(name, length);
 }
 
 char *qmpi_object_program_path(void)

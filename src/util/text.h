@@ -19,6 +19,18 @@ static inline const char *qmpi_text_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Returns the name of the tool in a library, and sets `length`: the part of the path after its last
+ * slash, without `lib` and `.so…`. */
+static inline const char *qmpi_text_tool_name(const char *path, size_t *length)
+{
+    const char *name = qmpi_text_base_name(path);
+    if (!strncmp(name, "lib", 3) && strlen(name) > 3)
+        name += 3;
+    const char *end = strstr(name, ".so");
+    *length = end && end != name ? (size_t)(end - name) : strlen(name);
+    return name;
+}
+
 /* ---- UTF-8 and CSV --------------------------------------------------------------------------- */
 
 /* U+FFFD, the replacement character. */

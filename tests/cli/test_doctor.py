@@ -221,7 +221,8 @@ def test_a_configuration_file_that_is_not_text_is_wrong(tmp_path):
 def test_a_configuration_file_whose_tools_are_replaced_is_noted(tmp_path):
     path = tmp_path / "qmpi.conf"
     path.write_text("count\n")
-    findings = doctor(env={"QMPI_CONFIG": path, "QMPI_TOOLS": "empty"})
+    findings = doctor(env={"QMPI_CONFIG": path, "QMPI_TOOLS": "empty", "QMPI_DISABLE": "count"})
+    findings.one("note", "QMPI_DISABLE: no layer matches 'count'")
     findings.one("note", f"QMPI_TOOLS replaces the tools that stand outside a section in {path}")
     findings.one("ok", "layer 1: empty")
 

@@ -208,18 +208,16 @@ def test_an_on_error_of_a_users_section_holds_for_its_lines_too(here):
 @pytest.mark.parametrize("pattern, left", [
     ("alpha", ["empty 0.2.0", "count 0.2.0"]), ("a*:c?unt", ["empty 0.2.0"]), ("*", []), ("nonesuch", None),
     ("~site~", ["count 0.2.0"]), ("~user~", ["alpha", "empty 0.2.0"]), ("*/alpha.so", ["empty 0.2.0", "count 0.2.0"]),
-    ("alpha.so", ["empty 0.2.0", "count 0.2.0"])])
+    ("alpha.so", ["empty 0.2.0", "count 0.2.0"]), ("libempty.so:count.so", ["alpha"]), ("lib*", None)])
 def test_qmpi_disable_leaves_out_the_layers_that_match(here, pattern, left):
-    if pattern in ("alpha", "a*:c?unt"):
-        text = f"tool-path = {TOOLS}\n[above]\nalpha\nempty\n"
-    else:
-        text = f"[above]\n{tool('alpha')}\nempty\n"
-    (here.site / "site.conf").write_text(text)
+    """A tool that is listed by its path also has the name of its layer."""
+    (here.site / "site.conf").write_text(f"[above]\n{tool('alpha')}\nempty\n")
     result = here.qmpi("check", "-t", "count", QMPI_DISABLE=pattern)
     assert (result.returncode, qmpi_messages(result)) == (0, [])
     everything = ["alpha", "empty 0.2.0", "count 0.2.0"]
     assert layers(result) == (everything if left is None else left)
     assert result.stdout.count("left out by QMPI_DISABLE: ") == 3 - len(layers(result))
+    assert (f"QMPI_DISABLE: no layer matches '{pattern}'" in result.stdout) == (left is None)
 
 
 def test_a_layer_that_the_site_requires_stays_with_a_message(here):
