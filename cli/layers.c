@@ -164,9 +164,9 @@ static void move_behind(struct layers *layers, int index)
     layers->all[layers->count] = layer;
 }
 
-/* Leaves the layer *index out, with all others whose entries have the same name, because
- * QMPI_DISABLE contains patterns of names. Returns their number, and sets *index to the index of
- * the layer before. */
+/* Leaves the layer *index out, with all others that QMPI_DISABLE then matches, because this
+ * variable contains patterns of names. Returns their number, and sets *index to the index of the
+ * layer before. */
 static int leave_out(struct layers *layers, int *index)
 {
     const char *name = layers->all[*index].entry->name;
@@ -176,14 +176,15 @@ static int leave_out(struct layers *layers, int *index)
     int count = 0;
     cli_set_variable("QMPI_DISABLE", list);
     free(list);
-    free(pattern);
     for (int i = layers->count - 1; i >= 0; i--) {
-        if (!strcmp(layers->all[i].entry->name, name)) {
+        const struct qmpi_tool_entry *entry = layers->all[i].entry;
+        if (!strcmp(entry->name, name) || qmpi_stack_pattern_means(pattern, entry)) {
             move_behind(layers, i);
             *index -= i <= *index;
             count++;
         }
     }
+    free(pattern);
     return count;
 }
 

@@ -401,8 +401,7 @@ static bool matches_tool_name(const char *pattern, const char *path)
     return matches;
 }
 
-/* ~site~ matches the layers of the site, ~user~ all others. */
-static bool is_meant_by(const char *pattern, const struct qmpi_tool_entry *entry)
+bool qmpi_stack_pattern_means(const char *pattern, const struct qmpi_tool_entry *entry)
 {
     const bool site = entry->scope == QMPI_SCOPE_SITE;
     if (!strcmp(pattern, "~site~"))
@@ -436,7 +435,7 @@ static bool is_disabled(const struct qmpi_tool_entry *entry)
     const char *list = qmpi_getenv("QMPI_DISABLE");
     bool found = false;
     for (char *pattern; list && !found && (pattern = next_pattern(&list));) {
-        found = is_meant_by(pattern, entry);
+        found = qmpi_stack_pattern_means(pattern, entry);
         free(pattern);
     }
     return found;
@@ -445,7 +444,7 @@ static bool is_disabled(const struct qmpi_tool_entry *entry)
 static bool is_any_meant_by(const char *pattern, const struct qmpi_tool_list *tools)
 {
     for (int i = 0; i < tools->count; i++) {
-        if (is_meant_by(pattern, &tools->entries[i]))
+        if (qmpi_stack_pattern_means(pattern, &tools->entries[i]))
             return true;
     }
     return false;

@@ -33,6 +33,10 @@ void qmpi_stack_free(struct qmpi_stack *stack);
 void qmpi_stack_each_name(void (*each)(void *data, const char *name, const char *path, int line),
                           void *data);
 
+/* Whether a pattern of QMPI_DISABLE matches an entry. ~site~ matches the layers of the site, ~user~
+ * all others. */
+bool qmpi_stack_pattern_means(const char *pattern, const struct qmpi_tool_entry *entry);
+
 /* Calls `each` for every pattern of QMPI_DISABLE that matches no entry of the stack. */
 void qmpi_stack_each_idle_pattern(const struct qmpi_stack *stack,
                                   void (*each)(void *data, const char *pattern), void *data);

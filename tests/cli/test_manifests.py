@@ -280,10 +280,13 @@ def test_a_tool_that_is_refused_because_of_its_condition_is_not_preloaded(tool):
     refused = f"{talks},@preload=yes,@ranks=0"
     for stack, words in ((f"count:{refused}", "without this layer"),
                          (f"{refused}:count:{talks},@preload=yes", "without the layers of this name"),
-                         (f"{talks},@preload=yes:{refused}", "without the layers of this name")):
-        result = qmpi("run", "--on-error=skip", "-t", stack, "--", "sh", "-c", "echo $QMPI_DISABLE $LD_PRELOAD")
+                         (f"{talks},@preload=yes:{refused}", "without the layers of this name"),
+                         (f"talks,@preload=yes,@ranks=0:{talks},@preload=yes", "without the layers of this name")):
+        result = qmpi("run", "--on-error=skip", "-t", stack, "--", "sh", "-c", "echo $QMPI_DISABLE $LD_PRELOAD",
+                      env={"QMPI_TOOL_PATH": talks.parent})
         disabled, preloaded = result.stdout.split()
-        assert result.returncode == 0 and disabled == str(talks) and str(talks) not in preloaded
+        assert result.returncode == 0 and str(talks) not in preloaded
+        assert disabled == ("talks" if stack.startswith("talks") else str(talks))
         assert sum(words in line for line in result.messages) == 1, result.messages
 
 
