@@ -185,6 +185,7 @@ MARK = "PMPI_Abi_get_version" if ABI else "ompi_mpi_comm_world" if OPEN_MPI else
 STUB = f"int {MARK};" """
 int PMPI_Init(int *a, char ***b); int PMPI_Init(int *a, char ***b) { return a || b; }
 int MPI_Init(int *a, char ***b); int MPI_Init(int *a, char ***b) { return PMPI_Init(a, b); }
+int PMPI_Comm_rank(long comm, int *a); int PMPI_Comm_rank(long comm, int *a) { return comm || a; }
 int PMPI_Get_library_version(char *a, int *b); int PMPI_Get_library_version(char *a, int *b) { return !a || !b; }
 #ifdef WHOLE
 int MPI_Barrier(long comm); int MPI_Barrier(long comm) { return comm != 0; }
