@@ -217,9 +217,9 @@ def any_of(prefix):
     return next(prefix.rglob("libqmpi-any.so"))
 
 
-def run_under_any(prefix, *command, preload="{any}", **variables):
+def run_under_any(prefix, *command, preload="{any}", timeout=None, **variables):
     env = {**clean_environment(), **variables, "LD_PRELOAD": preload.format(any=any_of(prefix))}
-    return run_command(command, env)
+    return run_command(command, env, **({"timeout": timeout} if timeout else {}))
 
 
 def libraries(result):
@@ -310,6 +310,18 @@ def test_libqmpi_any_reports_a_missing_build_only_if_tools_are_wanted(prefix, tm
     assert libraries(silent) == libraries(asked) == ["libqmpi-any"]
     assert silent.stderr == ""
     assert f"there is no {THIS}.so.0 in {folder}/, so the program runs without tools" in asked.stderr
+
+
+@needs_own_file
+def test_a_program_with_address_sanitizer_starts_under_libqmpi_any(prefix, tmp_path):
+    (tmp_path / "empty.c").write_text("int main(void) { return 0; }\n")
+    built = subprocess.run([compiler(), "-fsanitize=address", "-o", tmp_path / "empty", tmp_path / "empty.c"],
+                           capture_output=True)
+    if built.returncode:
+        pytest.skip("the compiler has no AddressSanitizer")
+    for launcher in {}, LAUNCHED[MPI_NAME]:
+        result = run_under_any(prefix, tmp_path / "empty", ASAN_OPTIONS="detect_leaks=0", **launcher)
+        assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.skipif(ABI, reason="the program is compiled for another MPI")
