@@ -9,6 +9,10 @@
  *
  * Opening libqmpi with dlopen would not be enough: it would come after the MPI library in the
  * search order, so the program and other libraries would not call its functions.
+ *
+ * The program may define functions of the C library, as bash defines getenv, setenv and unsetenv,
+ * and these are called here, too, before the program is ready. Therefore, the environment is read
+ * and changed without them.
  */
 #define _GNU_SOURCE
 #include "elf/elf.h"
@@ -22,10 +26,94 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char variable[] = "LD_PRELOAD", separators[] = ": ";
+
+/* ---- The environment ------------------------------------------------------------------------- */
+
+/* A program that is executed again has this variable, with its process and its name, until this
+ * library has seen it. It is then not executed a third time, whatever LD_PRELOAD is. */
+static const char mark[] = "QMPI_ANY_AGAIN";
+
+enum { NAME_SIZE = 16 }; /* of the name of a process */
+
+/* Returns the value of an entry of the environment if this is its name, or NULL. */
+static char *value_of(char *entry, const char *name)
+{
+    const size_t length = strlen(name);
+    return !strncmp(entry, name, length) && entry[length] == '=' ? entry + length + 1 : NULL;
+}
+
+static char *find_variable(char **environment, const char *name)
+{
+    char *value = NULL;
+    for (; *environment && !value; environment++)
+        value = value_of(*environment, name);
+    return value;
+}
+
+static void remove_variable(char **environment, const char *name)
+{
+    char **to = environment;
+    for (; *environment; environment++) {
+        if (!value_of(*environment, name))
+            *to++ = *environment;
+    }
+    *to = NULL;
+}
+
+/* Removes the mark. Returns whether this library has executed the program again. If so, gives the
+ * process the name back that it had before. */
+static bool take_mark(char **environment)
+{
+    const char *value = find_variable(environment, mark);
+    char *name;
+    if (!value)
+        return false;
+    const bool is_again = strtol(value, &name, 10) == getpid() && *name == ' ';
+    remove_variable(environment, mark);
+    if (environ && environ != environment) /* a constructor has added a variable */
+        remove_variable(environ, mark);
+    if (is_again)
+        prctl(PR_SET_NAME, name + 1);
+    return is_again;
+}
+
+/* Executes the program with another value of LD_PRELOAD. Returns if this fails. */
+static void execute(const char *program, char **arguments, char **environment, const char *preload)
+{
+    char name[NAME_SIZE + 1] = "", marked[sizeof mark + NAME_SIZE + 32];
+    size_t count = 0, kept = 0;
+    while (environment[count])
+        count++;
+    char **changed = malloc((count + 3) * sizeof *changed);
+    char *entry = malloc(sizeof variable + 1 + strlen(preload));
+    if (changed && entry) {
+        prctl(PR_GET_NAME, name);
+        sprintf(marked, "%s=%d %s", mark, (int)getpid(), name);
+        sprintf(entry, "%s=%s", variable, preload);
+        for (size_t i = 0; i < count; i++) {
+            if (!value_of(environment[i], variable))
+                changed[kept++] = environment[i];
+        }
+        changed[kept] = entry;
+        changed[kept + 1] = marked;
+        changed[kept + 2] = NULL;
+        execve(program, arguments, changed);
+    }
+    free(entry);
+    free(changed);
+}
+
+static bool is_same_file(const char *one, const char *other)
+{
+    struct stat first, second;
+    return !stat(one, &first) && !stat(other, &second) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
 
 /* ---- The MPI of the program ------------------------------------------------------------------ */
 
@@ -119,18 +207,13 @@ static char *make_value(const char *folder, const char *library, enum qmpi_mpi_k
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-static bool is_same_file(const char *one, const char *other)
-{
-    struct stat first, second;
-    return !stat(one, &first) && !stat(other, &second) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 /* Stores the path of the program's file. The path by which the program was executed is preferred,
- * because the kernel names the process after it. It is not usable if it is that of a script. */
+ * because the program may ask for it. It is not usable if it is that of a script. The link itself
+ * leads to a file that has no path (memfd_create) or has been deleted. In an emulator, it may lead
+ * to the emulator, but then, the kernel's words are not at its end. */
 static bool find_program(char path[PATH_MAX])
 {
-    static const char link[] = "/proc/self/exe";
+    static const char link[] = "/proc/self/exe", deleted[] = " (deleted)";
     const char *executed = (const char *)getauxval(AT_EXECFN); /* NOLINT: it is an address */
     if (executed && strlen(executed) < PATH_MAX && is_same_file(executed, link)) {
         strcpy(path, executed);
@@ -140,7 +223,13 @@ static bool find_program(char path[PATH_MAX])
     if (length <= 0)
         return false;
     path[length] = '\0';
-    return is_same_file(path, link);
+    if (is_same_file(path, link))
+        return true;
+    const size_t end = sizeof deleted - 1;
+    if ((size_t)length < end || strcmp(path + length - end, deleted) != 0)
+        return false;
+    strcpy(path, link);
+    return true;
 }
 
 /* Returns whether LD_PRELOAD, whose value is `value`, has preloaded this library. The result is
@@ -161,12 +250,16 @@ static void report_missing(const char *folder, enum qmpi_mpi_kind kind)
             qmpi_mpi_descriptions[kind].name, qmpi_mpi_descriptions[kind].suffix, folder);
 }
 
-/* The C library passes these arguments to constructors. */
-__attribute__((constructor)) static void choose(int count, char **arguments)
+/* The C library passes these arguments to constructors. The environment is that with which the
+ * process began: what constructors of the program's libraries have added is left out, because they
+ * run again. */
+__attribute__((constructor)) static void choose(int count, char **arguments, char **environment)
 {
     char folder[PATH_MAX], library[PATH_MAX], program[PATH_MAX];
-    const char *old = getenv(variable);
-    if (count < 1 || !is_preloaded(old))
+    if (count < 1 || take_mark(environment))
+        return;
+    const char *old = find_variable(environment, variable);
+    if (!is_preloaded(old))
         return;
     const enum qmpi_mpi_kind kind = kind_of_program();
     if (kind == QMPI_MPI_UNKNOWN || !find_folder(folder))
@@ -175,11 +268,8 @@ __attribute__((constructor)) static void choose(int count, char **arguments)
         report_missing(folder, kind);
         return;
     }
-    char *before = strdup(old), *value = before ? make_value(folder, library, kind, old) : NULL;
-    if (value && find_program(program) && !setenv(variable, value, 1)) {
-        execv(program, arguments);
-        setenv(variable, before, 1);
-    }
+    char *value = make_value(folder, library, kind, old);
+    if (value && find_program(program))
+        execute(program, arguments, environment, value);
     free(value);
-    free(before);
 }

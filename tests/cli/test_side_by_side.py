@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -313,6 +314,17 @@ def test_libqmpi_any_reports_a_missing_build_only_if_tools_are_wanted(prefix, tm
 
 
 @needs_own_file
+def test_a_shell_that_defines_functions_of_the_environment_starts(prefix, tmp_path):
+    """bash defines setenv and other functions of the C library itself. Its name stays that of the script."""
+    script = tmp_path / "script"
+    script.write_text('#!/bin/bash\necho "$LD_PRELOAD"; cat /proc/$$/comm; env | grep QMPI_ANY\n')
+    script.chmod(0o755)
+    result = run_under_any(prefix, script, **LAUNCHED[MPI_NAME], timeout=20)
+    assert libraries(result) == [THIS, "libqmpi-any"]
+    assert result.stdout.splitlines()[1:] == ["script"]
+
+
+@needs_own_file
 def test_a_program_with_address_sanitizer_starts_under_libqmpi_any(prefix, tmp_path):
     (tmp_path / "empty.c").write_text("int main(void) { return 0; }\n")
     built = subprocess.run([compiler(), "-fsanitize=address", "-o", tmp_path / "empty", tmp_path / "empty.c"],
@@ -322,6 +334,53 @@ def test_a_program_with_address_sanitizer_starts_under_libqmpi_any(prefix, tmp_p
     for launcher in {}, LAUNCHED[MPI_NAME]:
         result = run_under_any(prefix, tmp_path / "empty", ASAN_OPTIONS="detect_leaks=0", **launcher)
         assert (result.returncode, result.stderr) == (0, "")
+
+
+MEMORY = """
+import os, sys
+file = os.memfd_create("program")
+os.write(file, open(sys.argv[1], "rb").read())
+os.environ["LD_PRELOAD"] = sys.argv[2]
+os.execve(file, ["program"], os.environ)
+"""
+
+
+@needs_own_file
+def test_a_program_without_a_path_is_executed_again(prefix, tmp_path):
+    run = program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
+    result = run_command([sys.executable, "-c", MEMORY, run, any_of(prefix)], clean_environment())
+    assert libraries(result) == [THIS, "libqmpi-any"]
+
+
+# As libraries do that lead programs to other files, and keep themselves preloaded.
+KEEPER = """
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int execve(const char *path, char *const arguments[], char *const given[])
+{
+    static char entry[4096] = "LD_PRELOAD=";
+    char *changed[1024];
+    int i = 0;
+    strcat(entry, getenv("LD_PRELOAD"));
+    for (; given[i]; i++)
+        changed[i] = strncmp(given[i], "LD_PRELOAD=", 11) ? given[i] : entry;
+    changed[i] = NULL;
+    return (int)syscall(SYS_execve, path, arguments, changed);
+}
+"""
+
+
+@needs_own_file
+def test_a_program_is_executed_again_at_most_once(prefix, tmp_path):
+    """Another preloaded library may undo the change of LD_PRELOAD."""
+    (tmp_path / "keeper.c").write_text(KEEPER)
+    subprocess.run([compiler(), "-shared", "-fPIC", "-o", tmp_path / "keeper.so", tmp_path / "keeper.c"], check=True)
+    value = f"{{any}}:{tmp_path}/keeper.so"
+    result = run_under_any(prefix, program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME]), preload=value, timeout=20)
+    assert libraries(result) == ["libqmpi-any", "keeper"]
 
 
 @pytest.mark.skipif(ABI, reason="the program is compiled for another MPI")
