@@ -3,12 +3,16 @@
  * libqmpi-any.so, a library that a site preloads for the programs of all MPIs. Before the program
  * begins, this library chooses the libqmpi for the program's MPI, puts that libqmpi first in
  * LD_PRELOAD, and executes the program again, in the same process. The program then runs as if the
- * right libqmpi had been preloaded. If it is preloaded already, nothing is done. A program that has
- * neither an MPI library nor a launcher runs on without libqmpi. If the program starts other
- * programs, the choice is made anew for each of them.
+ * right libqmpi had been preloaded. If it is preloaded already, or the program is linked with
+ * another one, nothing is done. A program that has neither an MPI library nor a launcher runs on
+ * without libqmpi. If the program starts other programs, the choice is made anew for each of them.
  *
  * Opening libqmpi with dlopen would not be enough: it would come after the MPI library in the
  * search order, so the program and other libraries would not call its functions.
+ *
+ * The constructors of the program's libraries run before this one, and again after the program has
+ * been executed again. The flag `-z initfirst` would avoid this, but then, this library would call
+ * functions of a sanitizer's library before that is ready, and AddressSanitizer ends the process.
  *
  * The program may define functions of the C library, as bash defines getenv, setenv and unsetenv,
  * and these are called here, too, before the program is ready. Therefore, the environment is read
@@ -144,44 +148,101 @@ static enum qmpi_mpi_kind kind_of_program(void)
 
 /* ---- The libraries --------------------------------------------------------------------------- */
 
+/* Changes a path to that of the directory that contains its directory, with a slash at its end. */
+static bool go_up(char path[PATH_MAX])
+{
+    char *slash = strrchr(path, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    slash = strrchr(path, '/');
+    if (slash)
+        slash[1] = '\0';
+    return slash != NULL;
+}
+
 /* Stores the directory that contains the libqmpis, with a slash at its end. It is the parent of the
- * directory of this library. */
+ * directory of this library. The path by which this library was preloaded is preferred, because
+ * the loader accepts it, and may not accept the path to which symbolic links in it lead. */
 static bool find_folder(char folder[PATH_MAX])
 {
     static const char here;
+    char given[PATH_MAX];
     Dl_info info;
-    if (!dladdr(&here, &info) || !realpath(info.dli_fname, folder))
+    if (!dladdr(&here, &info) || !realpath(info.dli_fname, folder) || !go_up(folder))
         return false;
-    *strrchr(folder, '/') = '\0';
-    *(strrchr(folder, '/') + 1) = '\0';
+    if (*info.dli_fname == '/' && strlen(info.dli_fname) < PATH_MAX &&
+        go_up(strcpy(given, info.dli_fname)) && is_same_file(given, folder))
+        strcpy(folder, given);
     return true;
 }
 
-/* Stores the real path of the libqmpi for a kind. Returns false if it is not installed. */
+/* Stores the path of the libqmpi for a kind. Returns false if it is not installed. */
 static bool find_installed_library(const char *folder, enum qmpi_mpi_kind kind, char path[PATH_MAX])
 {
-    char name[PATH_MAX];
     const int length =
-        snprintf(name, sizeof name, "%slibqmpi%s.so.0", folder, qmpi_mpi_descriptions[kind].suffix);
-    return length > 0 && length < PATH_MAX && realpath(name, path);
+        snprintf(path, PATH_MAX, "%slibqmpi%s.so.0", folder, qmpi_mpi_descriptions[kind].suffix);
+    return length > 0 && length < PATH_MAX && access(path, F_OK) == 0;
 }
 
-/* Returns the kind of MPI for which a preloaded library is built, or QMPI_MPI_UNKNOWN if it is not
- * a libqmpi in `folder`. */
-static enum qmpi_mpi_kind kind_of_preloaded(const char *folder, const char *preloaded)
+static enum qmpi_mpi_kind kind_by_soname(const char *soname)
 {
-    char path[PATH_MAX], other[PATH_MAX];
-    if (!strchr(preloaded, '/') || !realpath(preloaded, path))
-        return QMPI_MPI_UNKNOWN;
-    for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {
-        if (find_installed_library(folder, (enum qmpi_mpi_kind)kind, other) && !strcmp(path, other))
+    char start[64];
+    for (int kind = 0; soname && kind < QMPI_MPI_KINDS; kind++) {
+        const int length =
+            snprintf(start, sizeof start, "libqmpi%s.so.", qmpi_mpi_descriptions[kind].suffix);
+        if (!strncmp(soname, start, (size_t)length))
             return (enum qmpi_mpi_kind)kind;
     }
     return QMPI_MPI_UNKNOWN;
 }
 
-/* Returns the new value of LD_PRELOAD: `library`, followed by the old value without libqmpis. The
- * caller frees it. Returns NULL if the right libqmpi is listed already or memory is exhausted. */
+/* Returns whether an entry of LD_PRELOAD means the loaded object of this name. */
+static bool is_entry_for(const char *entry, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return !strcmp(entry, name) ||
+           (strchr(entry, '/') ? is_same_file(entry, name) : slash && !strcmp(entry, slash + 1));
+}
+
+struct listed {
+    const char *entry;
+    bool is_libqmpi;
+    enum qmpi_mpi_kind kind;
+};
+
+static int match_listed(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded object;
+    struct listed *listed = data;
+    (void)size;
+    if (!qmpi_elf_loaded_read(info, &object) ||
+        !qmpi_elf_loaded_find(&object, "QMPIX_Get_function") ||
+        !is_entry_for(listed->entry, info->dlpi_name))
+        return 0;
+    listed->is_libqmpi = true;
+    listed->kind = kind_by_soname(qmpi_elf_soname(&object.image));
+    return 1;
+}
+
+/* Looks at an entry of LD_PRELOAD: whether it is a libqmpi, in `folder` or any other installation,
+ * and for which MPI. */
+static struct listed look_at_entry(const char *folder, const char *entry)
+{
+    struct listed listed = {entry, false, QMPI_MPI_UNKNOWN};
+    char path[PATH_MAX];
+    for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {
+        if (strchr(entry, '/') && find_installed_library(folder, (enum qmpi_mpi_kind)kind, path) &&
+            is_same_file(entry, path))
+            return (struct listed){entry, true, (enum qmpi_mpi_kind)kind};
+    }
+    dl_iterate_phdr(match_listed, &listed);
+    return listed;
+}
+
+/* Returns the new value of LD_PRELOAD: `library`, followed by the old value without libqmpis, two
+ * of which would conflict. The caller frees it. Returns NULL if a libqmpi for the wanted MPI is
+ * listed already or memory is exhausted. */
 static char *make_value(const char *folder, const char *library, enum qmpi_mpi_kind wanted,
                         const char *old)
 {
@@ -192,9 +253,9 @@ static char *make_value(const char *folder, const char *library, enum qmpi_mpi_k
         strcpy(value, library);
         for (char *one = strtok_r(rest, separators, &saved); one && !has;
              one = strtok_r(NULL, separators, &saved)) {
-            const enum qmpi_mpi_kind kind = kind_of_preloaded(folder, one);
-            has = kind == wanted;
-            if (kind == QMPI_MPI_UNKNOWN)
+            const struct listed listed = look_at_entry(folder, one);
+            has = listed.is_libqmpi && listed.kind == wanted;
+            if (!listed.is_libqmpi)
                 strcat(strcat(value, ":"), one);
         }
     }
@@ -203,6 +264,48 @@ static char *make_value(const char *folder, const char *library, enum qmpi_mpi_k
         return value;
     free(value);
     return NULL;
+}
+
+struct linked {
+    const char *library, *old;
+    bool found;
+};
+
+static bool is_listed(const char *list, const char *name)
+{
+    bool found = false;
+    while (!found && *(list += strspn(list, separators))) {
+        char entry[PATH_MAX];
+        const size_t length = strcspn(list, separators);
+        if (length < sizeof entry) {
+            memcpy(entry, list, length);
+            entry[length] = '\0';
+            found = is_entry_for(entry, name);
+        }
+        list += length;
+    }
+    return found;
+}
+
+static int match_linked(struct dl_phdr_info *info, size_t size, void *data)
+{
+    struct qmpi_elf_loaded object;
+    struct linked *linked = data;
+    (void)size;
+    linked->found = qmpi_elf_loaded_read(info, &object) &&
+                    qmpi_elf_loaded_find(&object, "QMPIX_Get_function") &&
+                    !is_same_file(info->dlpi_name, linked->library) &&
+                    !is_listed(linked->old, info->dlpi_name);
+    return linked->found;
+}
+
+/* Returns whether the program is linked with another libqmpi than `library`, for example the one of
+ * a user's installation. The two would conflict. */
+static bool has_other_libqmpi(const char *library, const char *old)
+{
+    struct linked linked = {library, old, false};
+    dl_iterate_phdr(match_linked, &linked);
+    return linked.found;
 }
 
 /* ---- The program ----------------------------------------------------------------------------- */
@@ -241,13 +344,27 @@ static bool is_preloaded(const char *value)
     return value && strstr(value, "libqmpi-any.so") && getauxval(AT_BASE) && !getauxval(AT_SECURE);
 }
 
-static void report_missing(const char *folder, enum qmpi_mpi_kind kind)
+static bool reports(void)
 {
-    if (qmpi_getenv("QMPI_TOOLS") && qmpi_launcher_reports())
-        qmpi_printf(
-            "the program uses %s, but there is no libqmpi%s.so.0 in %s, so the "
-            "program runs without tools\n  hint: install a build of qmpi for this MPI there",
-            qmpi_mpi_descriptions[kind].name, qmpi_mpi_descriptions[kind].suffix, folder);
+    return qmpi_getenv("QMPI_TOOLS") && qmpi_launcher_reports();
+}
+
+/* Returns whether the library for the program can be preloaded. If not, reports this if the user
+ * wants tools. */
+static bool check_library(const char *folder, enum qmpi_mpi_kind kind, char library[PATH_MAX])
+{
+    const struct qmpi_mpi_description *mpi = &qmpi_mpi_descriptions[kind];
+    const bool exists = find_installed_library(folder, kind, library);
+    const char *obstacle = exists ? qmpi_loadable_path_obstacle(library) : NULL;
+    if (!exists && reports())
+        qmpi_printf("the program uses %s, but there is no libqmpi%s.so.0 in %s, so the program "
+                    "runs without tools\n  hint: install a build of qmpi for this MPI there",
+                    mpi->name, mpi->suffix, folder);
+    if (obstacle && reports())
+        qmpi_printf("%s cannot be preloaded: the dynamic loader does not accept a path with %s, so "
+                    "the program runs without tools\n  hint: install qmpi under another path",
+                    library, obstacle);
+    return exists && !obstacle;
 }
 
 /* The C library passes these arguments to constructors. The environment is that with which the
@@ -262,12 +379,9 @@ __attribute__((constructor)) static void choose(int count, char **arguments, cha
     if (!is_preloaded(old))
         return;
     const enum qmpi_mpi_kind kind = kind_of_program();
-    if (kind == QMPI_MPI_UNKNOWN || !find_folder(folder))
+    if (kind == QMPI_MPI_UNKNOWN || !find_folder(folder) || !check_library(folder, kind, library) ||
+        has_other_libqmpi(library, old))
         return;
-    if (!find_installed_library(folder, kind, library)) {
-        report_missing(folder, kind);
-        return;
-    }
     char *value = make_value(folder, library, kind, old);
     if (value && find_program(program))
         execute(program, arguments, environment, value);

@@ -336,6 +336,41 @@ def test_a_program_with_address_sanitizer_starts_under_libqmpi_any(prefix, tmp_p
         assert (result.returncode, result.stderr) == (0, "")
 
 
+def small_prefix(prefix, folder):
+    """Makes an installation that has only the libraries that are preloaded."""
+    (folder / "any").mkdir(parents=True)
+    shutil.copy(any_of(prefix), folder / "any")
+    shutil.copy(any_of(prefix).parents[1] / f"{THIS}.so.0", folder)
+    return folder
+
+
+@needs_own_file
+def test_libqmpi_any_preloads_by_a_path_that_the_loader_accepts(prefix, tmp_path):
+    """The path to which a symbolic link leads may have a space, at which the loader would split it."""
+    folder = small_prefix(prefix, tmp_path / "two words")
+    (tmp_path / "link").symlink_to(folder)
+    run = program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
+    result = run_under_any(prefix, run, preload=f"{tmp_path}/link/any/libqmpi-any.so", timeout=20)
+    assert libraries(result) == [THIS, "libqmpi-any"] and result.stderr == ""
+    # by this name, the loader accepts libqmpi-any, but there is none by which it accepts libqmpi
+    result = run_under_any(prefix, run, preload="libqmpi-any.so", LD_LIBRARY_PATH=str(folder / "any"),
+                           QMPI_TOOLS="count", timeout=20)
+    assert libraries(result) == ["libqmpi-any"]
+    assert f"{folder}/{THIS}.so.0 cannot be preloaded" in result.stderr and "a space" in result.stderr
+
+
+@needs_own_file
+def test_libqmpi_any_keeps_a_libqmpi_of_another_installation(prefix, tmp_path):
+    """A libqmpi for the program's MPI is not joined by another one, whatever its installation is."""
+    folder = small_prefix(prefix, tmp_path / "other")
+    run = program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
+    for value in f"{folder}/{THIS}.so.0:{{any}}", f"{{any}}:{folder}/{THIS}.so.0":
+        result = run_under_any(prefix, run, preload=value)
+        assert result.stdout.splitlines()[0] == value.format(any=any_of(prefix))
+    result = run_under_any(prefix, run, preload=f"{{any}}:{folder}/any/libqmpi-any.so")
+    assert sorted(libraries(result)) == [THIS, "libqmpi-any", "libqmpi-any"]
+
+
 MEMORY = """
 import os, sys
 file = os.memfd_create("program")
