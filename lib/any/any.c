@@ -354,17 +354,21 @@ static bool reports(void)
 static bool check_library(const char *folder, enum qmpi_mpi_kind kind, char library[PATH_MAX])
 {
     const struct qmpi_mpi_description *mpi = &qmpi_mpi_descriptions[kind];
-    const bool exists = find_installed_library(folder, kind, library);
-    const char *obstacle = exists ? qmpi_loadable_path_obstacle(library) : NULL;
-    if (!exists && reports())
-        qmpi_printf("the program uses %s, but there is no libqmpi%s.so.0 in %s, so the program "
-                    "runs without tools\n  hint: install a build of qmpi for this MPI there",
-                    mpi->name, mpi->suffix, folder);
-    if (obstacle && reports())
-        qmpi_printf("%s cannot be preloaded: the dynamic loader does not accept a path with %s, so "
-                    "the program runs without tools\n  hint: install qmpi under another path",
-                    library, obstacle);
-    return exists && !obstacle;
+    if (!find_installed_library(folder, kind, library)) {
+        if (reports())
+            qmpi_printf("the program uses %s, but there is no libqmpi%s.so.0 in %s, so the program "
+                        "runs without tools\n  hint: install a build of qmpi for this MPI there",
+                        mpi->name, mpi->suffix, folder);
+        return false;
+    }
+    if (!strpbrk(library, ": $"))
+        return true;
+    if (reports())
+        qmpi_printf("%s cannot be preloaded: the dynamic loader would split or change its path, "
+                    "which contains a space, a colon or a dollar sign, so the program runs without "
+                    "tools\n  hint: install qmpi under another path",
+                    library);
+    return false;
 }
 
 /* The C library passes these arguments to constructors. The environment is that with which the
