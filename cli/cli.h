@@ -88,6 +88,15 @@ struct layers; /* see layers.h */
 /* Adds libqmpi, and the tools of the stack that must be preloaded for `program`, to LD_PRELOAD. */
 void cli_set_preload(struct layers *layers, const char *program);
 
+/* Returns whether an entry of LD_PRELOAD is a libqmpi-any of another installation than that of
+ * `library`, a libqmpi. */
+bool cli_preload_is_foreign_any(const char *entry, const char *library);
+
+/* If LD_PRELOAD has given this command the libqmpi of another installation, executes the command
+ * again with its own one, which knows its tools. LD_PRELOAD then has its value again. `arguments`
+ * are those of main. */
+void cli_use_own_library(char **arguments);
+
 /* Returns the reason why the tool at `path` must be preloaded, or NULL if there is none. The caller
  * frees the text. `manifest` may be NULL. */
 char *cli_preload_reason(const char *path, const struct manifest *manifest);

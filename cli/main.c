@@ -138,6 +138,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         .parser = parse_command, .args_doc = "COMMAND [ARGUMENT...]", .doc = doc};
     argp_err_exit_status = 2;
+    cli_use_own_library(argv);
     keep_output_closed();
     on_exit(finish_at_exit, NULL);
     cli_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, NULL);

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Returns whether an LD_PRELOAD list contains a path. */
 static bool has_entry(const char *list, const char *path)
@@ -191,20 +192,37 @@ static bool is_libqmpi(const char *entry)
     return object.qmpi;
 }
 
+bool cli_preload_is_foreign_any(const char *entry, const char *library)
+{
+    static const char name[] = "libqmpi-any.so";
+    if (strcmp(qmpi_text_base_name(entry), name) != 0)
+        return false;
+    char *loaded = program_find_preloaded(entry);
+    char *real = realpath(loaded ? loaded : entry, NULL);
+    char *own =
+        qmpi_format("%.*s/qmpi-any/%s", (int)(strrchr(library, '/') - library), library, name);
+    const bool is_foreign = !real || strcmp(real, own) != 0;
+    free(own);
+    free(real);
+    free(loaded);
+    return is_foreign;
+}
+
 /* The libraries of LD_PRELOAD, separated by colons. They do not contain any libqmpi, because two of
- * them conflict, and the one for the program's MPI is added. */
+ * them conflict, and the one for the program's MPI is added. For the same reason, they do not
+ * contain a libqmpi-any that would choose among the libqmpis of another installation. */
 struct listed {
     char *sanitizers, *others;
 };
 
-static struct listed read_listed(void)
+static struct listed read_listed(const char *library)
 {
     const char *list = getenv("LD_PRELOAD");
     struct listed listed = {qmpi_copy(""), qmpi_copy("")};
     for (char *entry; (entry = cli_next_part(&list, " :"));) {
         if (qmpi_runtime_is_sanitizer(qmpi_text_base_name(entry)))
             add_to_list(&listed.sanitizers, entry);
-        else if (!is_libqmpi(entry))
+        else if (!is_libqmpi(entry) && !cli_preload_is_foreign_any(entry, library))
             add_to_list(&listed.others, entry);
         free(entry);
     }
@@ -275,7 +293,7 @@ void cli_set_preload(struct layers *layers, const char *program)
     if (!check_preloadable(build->library, "install qmpi under another path"))
         return;
     char *mpi_program = has_conditions(layers) ? find_mpi_program(program) : NULL;
-    struct listed listed = read_listed();
+    struct listed listed = read_listed(build->library);
     struct preload preload = {.list = qmpi_copy(build->library),
                               .others = listed.others,
                               .program = mpi_program,
@@ -295,4 +313,52 @@ void cli_set_preload(struct layers *layers, const char *program)
     free(mpi_program);
     free(listed.sanitizers);
     free(listed.others);
+}
+
+/* ---- This command ---------------------------------------------------------------------------- */
+
+/* Returns the real path of the libqmpi that the dynamic loader would give this command without
+ * LD_PRELOAD, or NULL. The caller frees it. */
+static char *find_own_library(const char *command)
+{
+    struct qmpi_elf_file file;
+    if (qmpi_elf_file_open_program(command, &file))
+        return NULL;
+    char *found = qmpi_elf_search(&file.image, command, QMPI_SONAME);
+    char *real = found ? realpath(found, NULL) : NULL;
+    qmpi_elf_file_close(&file);
+    free(found);
+    return real;
+}
+
+void cli_use_own_library(char **arguments)
+{
+    static const char preload[] = "LD_PRELOAD", saved[] = "QMPI_COMMAND_PRELOAD";
+    const char *old = getenv(preload), *before = getenv(saved);
+    if (before) {
+        cli_set_variable(preload, before);
+        unsetenv(saved);
+        return;
+    }
+    if (!old)
+        return;
+    char *command = realpath("/proc/self/exe", NULL);
+    char *own = command ? find_own_library(command) : NULL;
+    if (own && strcmp(own, cli_library_path()) != 0) {
+        struct listed listed = read_listed(own);
+        char *list =
+            qmpi_format("%s%s%s", listed.sanitizers, *listed.sanitizers ? ":" : "", listed.others);
+        char *value = qmpi_copy(old);
+        cli_set_variable(saved, value);
+        cli_set_variable(preload, list);
+        execv(command, arguments);
+        cli_set_variable(preload, value);
+        unsetenv(saved);
+        free(value);
+        free(list);
+        free(listed.sanitizers);
+        free(listed.others);
+    }
+    free(own);
+    free(command);
 }

@@ -378,9 +378,24 @@ static void look_at_config(void)
 
 /* ---- LD_PRELOAD ------------------------------------------------------------------------------ */
 
-static void look_at_preloaded(const char *name)
+/* Returns the file for an entry of LD_PRELOAD, or NULL if it was not preloaded. The caller frees
+ * it. The libraries of other installations were preloaded, but this command has been executed again
+ * without them (cli_use_own_library). */
+static char *find_preloaded(const char *name)
 {
     char *path = program_find_preloaded(name);
+    if (path || !strchr(name, '/'))
+        return path;
+    struct program_object object = program_object_read(name, false);
+    const bool left_out =
+        !object.problem && (object.qmpi || cli_preload_is_foreign_any(name, cli_library_path()));
+    free(object.problem);
+    return left_out ? qmpi_copy(name) : NULL;
+}
+
+static void look_at_preloaded(const char *name)
+{
+    char *path = find_preloaded(name);
     if (!path) {
         doctor_wrong("LD_PRELOAD: the dynamic loader cannot preload '%s' and continues without it\n"
                      "hint: correct the name, or remove it from LD_PRELOAD",
@@ -393,6 +408,10 @@ static void look_at_preloaded(const char *name)
         doctor_wrong("LD_PRELOAD contains another libqmpi: %s\n"
                      "hint: remove it; `qmpi run` leaves it out, and preloads %s itself",
                      real, cli_library_path());
+    else if (cli_preload_is_foreign_any(name, cli_library_path()))
+        doctor_note("LD_PRELOAD contains a libqmpi-any of another installation, without whose "
+                    "tools `qmpi run` starts programs: %s",
+                    path);
     else if (object.mpi_library)
         doctor_note("LD_PRELOAD contains an MPI library: %s", path);
     else if (object.pmpi_tool && !doctor_is_listed(path))

@@ -50,11 +50,11 @@ def install(build, folder):
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """Makes a prefix with this build, and with an empty library in place of the other build."""
+    """Makes a prefix with this build, and with a library without functions of MPI in place of the other build."""
     folder = tmp_path_factory.mktemp("side")
     prefix = install(BUILD, folder)
     libdir = next(prefix.rglob(LIBQMPI.name)).parent
-    (folder / "none.c").write_text("int nothing;\n")
+    (folder / "none.c").write_text("int QMPIX_Get_function, QMPIX_Function_name; /* only libqmpi defines these */\n")
     other = libdir / f"libqmpi{SUFFIXES[OTHER_MPI]}.so.0"
     subprocess.run([compiler(), "-shared", "-fPIC", "-o", other, folder / "none.c"], check=True)
     return prefix
@@ -369,6 +369,24 @@ def test_libqmpi_any_keeps_a_libqmpi_of_another_installation(prefix, tmp_path):
         assert result.stdout.splitlines()[0] == value.format(any=any_of(prefix))
     result = run_under_any(prefix, run, preload=f"{{any}}:{folder}/any/libqmpi-any.so")
     assert sorted(libraries(result)) == [THIS, "libqmpi-any", "libqmpi-any"]
+
+
+@needs_own_file
+def test_the_command_of_another_installation_has_its_own_libqmpi_and_tools(prefix, tmp_path):
+    """A user's installation works where a site preloads qmpi."""
+    subprocess.run(["cp", "-a", prefix, tmp_path / "user"], check=True)
+    command, libdir = tmp_path / "user/bin" / QMPI.name, any_of(tmp_path / "user").parents[1]
+    tools = libdir / f"qmpi{SUFFIXES[MPI_NAME]}"
+    shutil.copy(tools / "empty.so", tools / "mine.so")
+    run, site = program(tmp_path), any_of(prefix).parents[1] / f"{THIS}.so.0"
+    for value in "{any}", f"{site}:{{any}}", str(site):
+        result = run_under_any(prefix, command, "check", "-t", "mine", preload=value, **LAUNCHED[MPI_NAME])
+        assert result.returncode == 0 and f"{tools}/mine.so" in result.stdout
+        result = run_under_any(prefix, command, "run", "-t", "mine", run, preload=value)
+        assert result.stdout.splitlines()[0] == str((libdir / f"{THIS}.so.0").resolve())
+    result = run_under_any(prefix, command, "doctor", "-t", "mine", preload=f"{site}:{{any}}")
+    assert re.search(rf"^  wrong +LD_PRELOAD contains another libqmpi: {site.resolve()}$", result.stdout, re.M)
+    assert re.search(rf"^  note +LD_PRELOAD contains a libqmpi-any of another .*: {any_of(prefix)}$", result.stdout, re.M)
 
 
 MEMORY = """

@@ -94,7 +94,8 @@ def test_the_name_section_of_a_command_is_its_description_in_help(name):
 
 
 # Variables that the command sets for itself or for the processes that it starts. qmpi(1) leaves them out.
-INTERNAL_VARIABLES = {"QMPI_CHECK", "QMPI_TRIAL", "QMPI_TOOLS_OPTION", "QMPI_CONFIG_OPTION", "QMPI_VARS"}
+INTERNAL_VARIABLES = {"QMPI_CHECK", "QMPI_TRIAL", "QMPI_TOOLS_OPTION", "QMPI_CONFIG_OPTION", "QMPI_VARS",
+                      "QMPI_COMMAND_PRELOAD"}
 
 
 def test_the_page_of_qmpi_has_every_variable_that_is_read():
