@@ -378,6 +378,32 @@ static void look_at_config(void)
 
 /* ---- LD_PRELOAD ------------------------------------------------------------------------------ */
 
+/* Returns whether a file is a libqmpi of the installation to which this command belongs. */
+static bool is_installed_library(const char *real)
+{
+    bool is = false;
+    for (int kind = 0; kind < QMPI_MPI_KINDS; kind++) {
+        char *library = cli_build_find_library(qmpi_mpi_descriptions[kind].build);
+        is = is || (library && !strcmp(real, library));
+        free(library);
+    }
+    return is;
+}
+
+/* Returns whether LD_PRELOAD contains the libqmpi-any of this installation. It adds the libqmpi for
+ * the MPI of each program to LD_PRELOAD, which the programs that this program starts inherit. */
+static bool lists_own_any(void)
+{
+    const char *list = getenv("LD_PRELOAD");
+    bool lists = false;
+    for (char *name; !lists && (name = cli_next_part(&list, " :"));) {
+        lists = !strcmp(qmpi_text_base_name(name), "libqmpi-any.so") &&
+                !cli_preload_is_foreign_any(name, cli_library_path());
+        free(name);
+    }
+    return lists;
+}
+
 /* Returns the file for an entry of LD_PRELOAD, or NULL if it was not preloaded. The caller frees
  * it. The libraries of other installations were preloaded, but this command has been executed again
  * without them (cli_use_own_library). */
@@ -404,7 +430,9 @@ static void look_at_preloaded(const char *name)
     }
     struct program_object object = program_object_read(path, false);
     char *real = realpath(path, NULL);
-    if (object.qmpi && real && strcmp(real, cli_library_path()) != 0)
+    if (object.qmpi && real && is_installed_library(real) && lists_own_any())
+        doctor_ok("preloaded: %s, one of those among which libqmpi-any chooses", path);
+    else if (object.qmpi && real && strcmp(real, cli_library_path()) != 0)
         doctor_wrong("LD_PRELOAD contains another libqmpi: %s\n"
                      "hint: remove it; `qmpi run` leaves it out, and preloads %s itself",
                      real, cli_library_path());

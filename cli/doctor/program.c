@@ -160,6 +160,23 @@ static void add_uses(struct program_object *all, const struct program_object *on
     all->names_mpi |= one->names_mpi;
 }
 
+/* Returns whether LD_PRELOAD names a file. The dynamic loader lists it among the libraries of the
+ * program, too. */
+static bool is_from_preload(const char *path)
+{
+    const char *list = getenv("LD_PRELOAD");
+    char *real = realpath(path, NULL);
+    bool is = false;
+    for (char *entry; !is && (entry = cli_next_part(&list, " :"));) {
+        char *other = strchr(entry, '/') ? realpath(entry, NULL) : NULL;
+        is = other ? real && !strcmp(real, other) : !strcmp(entry, qmpi_text_base_name(path));
+        free(other);
+        free(entry);
+    }
+    free(real);
+    return is;
+}
+
 static void add_library(struct whole *whole, const char *name, const char *path)
 {
     if (qmpi_runtime_is_sanitizer(qmpi_text_base_name(name))) {
@@ -168,7 +185,7 @@ static void add_library(struct whole *whole, const char *name, const char *path)
         return;
     }
     struct program_object object = program_object_read(path, false);
-    whole->qmpi |= object.qmpi;
+    whole->qmpi |= object.qmpi && !is_from_preload(path);
     if (object.problem) {
         doctor_wrong("the library %s, which the program needs: %s\n"
                      "hint: reinstall it",
@@ -344,7 +361,7 @@ static void look_at_elf(const char *path)
         if (whole.all.calls_init != whole.all.calls_init_thread)
             doctor_check_start(whole.all.calls_init ? "MPI_Init" : "MPI_Init_thread");
         look_at_sanitizer(&whole, program.sets_asan);
-        if (whole.mpi && whole.qmpi && !program_is_preloaded(cli_library_path()))
+        if (whole.mpi && whole.qmpi)
             doctor_ok("the program is linked with libqmpi");
     }
     free(whole.mpi);

@@ -389,6 +389,16 @@ def test_the_command_of_another_installation_has_its_own_libqmpi_and_tools(prefi
     assert re.search(rf"^  note +LD_PRELOAD contains a libqmpi-any of another .*: {any_of(prefix)}$", result.stdout, re.M)
 
 
+@needs_own_file
+def test_the_doctor_accepts_what_libqmpi_any_has_preloaded(prefix, tmp_path):
+    """The shell of a job has the libqmpi for the launcher's MPI, which the command inherits."""
+    run = program(tmp_path, MPI_NAME, mark=MARKS[MPI_NAME])
+    command = f"'{prefix}/bin/{QMPI.name}' doctor -- '{run}'; true"
+    result = run_under_any(prefix, "sh", "-c", command, **LAUNCHED[OTHER_MPI])
+    assert re.search(rf"^  ok +preloaded: .*/{OTHER}\.so\.0, one of those among which libqmpi-any", result.stdout, re.M)
+    assert "another libqmpi" not in result.stdout and "linked with libqmpi" not in result.stdout
+
+
 MEMORY = """
 import os, sys
 file = os.memfd_create("program")
