@@ -437,6 +437,15 @@ def test_if_the_memory_is_full_threads_wait_or_lost_events_are_counted(tmp_path)
         assert full == "drop" or not dropped
 
 
+def test_each_thread_has_memory_even_if_the_limit_has_room_for_fewer(tmp_path):
+    """All memory is then in the hands of threads that wait, so that the writer has none to give back. A ring keeps less
+    than was recorded."""
+    for buffer in ("file", "ring"):
+        process = trace(tmp_path, MANY, "together=40", options=f",memory=1M,buffer={buffer}", archive=False, ranks=1)[0]
+        assert process.traits["dropped"] == "0"
+        assert process.calls()["MPI_Initialized"] == 40 * 101 or buffer == "ring"
+
+
 def test_lost_events_are_those_of_the_thread_that_lost_them(tmp_path):
     """A thread may end before it gets memory again."""
     process = trace(tmp_path, MANY, "bursts=20000", options=",memory=1M,full=drop", archive=False, ranks=1)[0]

@@ -5,6 +5,7 @@
  * - calls=N: makes N calls.
  * - trips=N: sends a message from rank 0 to rank 1 and back, N times.
  * - threads=N: N threads, at most 64, make 1000 calls each.
+ * - together=N: N threads make a call, wait until all have done so, and make 100 more calls.
  * - bursts=N: 8 threads make N calls each, one thread after the other.
  * - signals=N: makes calls while N signals arrive, whose handler makes a call.
  * - wait: waits until the file `go` exists.
@@ -66,6 +67,26 @@ static void threads(long count)
         pthread_create(&all[i], NULL, run_thread, NULL);
     for (long i = 0; i < count && i < 64; i++)
         pthread_join(all[i], NULL);
+}
+
+static pthread_barrier_t barrier;
+static void *run_together(void *data)
+{
+    initialized(1);
+    pthread_barrier_wait(&barrier);
+    initialized(100);
+    return data;
+}
+
+static void together(long count)
+{
+    pthread_t *all = calloc((size_t)count, sizeof *all);
+    pthread_barrier_init(&barrier, NULL, (unsigned)count);
+    for (long i = 0; i < count; i++)
+        pthread_create(&all[i], NULL, run_together, NULL);
+    for (long i = 0; i < count; i++)
+        pthread_join(all[i], NULL);
+    free(all);
 }
 
 static void *run_burst(void *count)
@@ -262,6 +283,8 @@ static void run_step(const char *step, long count)
         trips(count);
     else if (!strcmp(step, "threads"))
         threads(count);
+    else if (!strcmp(step, "together"))
+        together(count);
     else if (!strcmp(step, "bursts"))
         bursts(count);
     else if (!strcmp(step, "signals"))

@@ -22,19 +22,21 @@ struct record_chunk record_chunk_none = {.at = record_chunk_none.data,
 struct record_pool *record_pool_make(uint64_t memory)
 {
     const uint32_t most = (uint32_t)(memory / CHUNK_SIZE);
-    struct record_pool *pool = calloc(1, sizeof *pool + most * sizeof *pool->all);
+    struct record_pool *pool =
+        calloc(1, sizeof *pool + ((size_t)most + RECORD_POOL_MORE) * sizeof *pool->all);
     if (pool)
         pool->most = most;
     return pool;
 }
 
-static struct record_chunk *make_chunk(struct record_pool *pool)
+/* Makes a chunk unless there are `most` chunks or more. */
+static struct record_chunk *make_chunk(struct record_pool *pool, unsigned most)
 {
-    const unsigned number = atomic_fetch_add(&pool->made, 1);
-    if (number >= pool->most) {
-        atomic_fetch_sub(&pool->made, 1);
-        return NULL;
-    }
+    unsigned number = atomic_load(&pool->made);
+    do {
+        if (number >= most)
+            return NULL;
+    } while (!atomic_compare_exchange_weak(&pool->made, &number, number + 1));
     struct record_chunk *chunk = mmap(NULL, CHUNK_SIZE, PROT_READ | PROT_WRITE,
                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
     if (chunk == MAP_FAILED)
@@ -61,10 +63,10 @@ static struct record_chunk *take_free(struct record_pool *pool)
     return chunk;
 }
 
-struct record_chunk *record_chunk_take(struct record_pool *pool)
+static struct record_chunk *take_chunk(struct record_pool *pool, unsigned most)
 {
     struct record_chunk *chunk = take_free(pool);
-    if (!chunk && !(chunk = make_chunk(pool)))
+    if (!chunk && !(chunk = make_chunk(pool, most)))
         return NULL;
     chunk->end = (unsigned char *)chunk + CHUNK_SIZE;
     atomic_store_explicit(&chunk->at, chunk->data, memory_order_relaxed);
@@ -74,6 +76,16 @@ struct record_chunk *record_chunk_take(struct record_pool *pool)
     chunk->call_count = 0;
     chunk->next = NULL;
     return chunk;
+}
+
+struct record_chunk *record_chunk_take(struct record_pool *pool)
+{
+    return take_chunk(pool, pool->most);
+}
+
+struct record_chunk *record_chunk_take_more(struct record_pool *pool)
+{
+    return take_chunk(pool, pool->most + RECORD_POOL_MORE);
 }
 
 void record_chunk_give_back(struct record_pool *pool, struct record_chunk *chunk)
@@ -194,6 +206,9 @@ void recorder_hand_over(struct recorder *recorder, bool ends_thread)
         layer_wake_writer(recorder->layer);
 }
 
+/* Waits until the writer has given back a chunk. If it has none, all chunks are being filled by
+ * other threads, which may not call MPI for a long time. The thread then gets a chunk beyond the
+ * limit. There are never more chunks than the limit, or than recorders. */
 static struct record_chunk *wait_for_chunk(struct recorder *recorder, uint64_t *from,
                                            uint64_t *waited)
 {
@@ -212,6 +227,8 @@ static struct record_chunk *wait_for_chunk(struct recorder *recorder, uint64_t *
         last = returns;
     }
     *waited = ticks_now() - *from;
+    if (!chunk && !atomic_load(&pool->handed_over) && layer_writes(layer))
+        chunk = record_chunk_take_more(pool);
     return chunk ? chunk : record_chunk_take(pool);
 }
 

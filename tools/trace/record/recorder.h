@@ -21,8 +21,9 @@
 
 /*
  * Threads record in chunks of memory, whose number is limited by the option `memory`. A thread
- * takes a free chunk, fills it, and hands it over to the writer, which gives it back. The functions
- * on chunks take no lock and do not use malloc.
+ * takes a free chunk, fills it, and hands it over to the writer, which gives it back. If more
+ * threads record than the limit allows chunks, the limit is exceeded, so that each has one. The
+ * functions on chunks take no lock and do not use malloc.
  */
 
 /* A call that was open when the chunk was begun. */
@@ -61,8 +62,10 @@ struct record_chunk {
     _Alignas(64) unsigned char data[];
 };
 
+enum { RECORD_POOL_MORE = 1 << 16 }; /* maximum number of chunks beyond the limit */
+
 struct record_pool {
-    uint32_t most; /* maximum number of chunks */
+    uint32_t most; /* the limit on the number of chunks */
     /* All accesses are sequentially consistent, so a thread that takes a chunk from a list sees all
      * that the thread that put it there has written. The counts are changed separately from the
      * lists, so they are only estimates. */
@@ -76,13 +79,16 @@ struct record_pool {
     struct record_chunk *_Atomic all[]; /* indexed by the number of the chunk */
 };
 
-/* Makes an empty pool of at most `memory` bytes, which is never freed. Returns NULL if memory is
- * exhausted. */
+/* Makes an empty pool whose limit is `memory` bytes, and which is never freed. Returns NULL if
+ * memory is exhausted. */
 struct record_pool *record_pool_make(uint64_t memory);
 
 /* Returns an empty chunk, or NULL if there is none or memory is exhausted. Any thread and any
  * signal handler may call this function and the following ones up to record_pool_room. */
 struct record_chunk *record_chunk_take(struct record_pool *pool);
+
+/* Like record_chunk_take, but also makes a chunk beyond the limit. */
+struct record_chunk *record_chunk_take_more(struct record_pool *pool);
 
 /* Gives back a chunk that was handed over, and that nothing refers to any more. */
 void record_chunk_give_back(struct record_pool *pool, struct record_chunk *chunk);
@@ -98,7 +104,7 @@ void record_chunk_hand_over(struct record_pool *pool, struct record_chunk *chunk
  * each chunk would cost more. */
 bool record_pool_is_filling(const struct record_pool *pool);
 
-/* Returns the number of chunks that can still be taken. */
+/* Returns the number of chunks that can still be taken within the limit. */
 uint32_t record_pool_room(const struct record_pool *pool);
 
 /* Takes all chunks that were handed over. The chunk that was handed over first is the first one in
