@@ -345,6 +345,13 @@ bool tool_world_sessions_outlive_world(struct tool_world_sessions *sessions, MPI
     return outlives;
 }
 
+bool tool_world_sessions_are_open(struct tool_world_sessions *sessions, MPI_Session *session)
+{
+    if (!tool_world_sessions_outlive_world(sessions, session))
+        *session = find_session(sessions);
+    return *session != MPI_SESSION_NULL;
+}
+
 bool tool_world_sessions_are_over(struct tool_world_sessions *sessions)
 {
     pthread_mutex_lock(&sessions->lock);

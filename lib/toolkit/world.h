@@ -116,6 +116,11 @@ bool tool_world_sessions_end(struct tool_world_sessions *sessions, MPI_Session s
  * so that the program may make more calls until then. */
 bool tool_world_sessions_outlive_world(struct tool_world_sessions *sessions, MPI_Session *session);
 
+/* Returns whether a session is open, so that the program may make more calls after MPI_Finalize.
+ * `*session` is then one of them: if possible, the one that tool_world_sessions_outlive_world
+ * stores. */
+bool tool_world_sessions_are_open(struct tool_world_sessions *sessions, MPI_Session *session);
+
 /* Returns whether this process has used sessions and has finalized all of them and the world, so
  * that it need not call MPI_Finalize. Any thread may call this, also at exit. */
 bool tool_world_sessions_are_over(struct tool_world_sessions *sessions);

@@ -176,6 +176,25 @@ def test_results_are_combined_at_the_later_end_of_session_and_mpi_finalize(tmp_p
 
 
 @needs_sessions
+@pytest.mark.parametrize("steps", [["session_comm", "session_barrier", "session_free"],
+                                   ["session_init=1", "session_comm=1", "session_barrier", "session_free",
+                                    "session_finalize=1"]], ids=["same session", "another session"])
+def test_calls_of_a_session_that_outlives_mpi_finalize_are_saved(tmp_path, steps):
+    """No communicator of all processes exists in MPI_Finalize. The results are combined there. All calls are in a second
+    result, which the session combines, or which each process saves at exit."""
+    result = run_steps("session_init", "init", "barrier", "finalize", *steps, "session_finalize", cwd=tmp_path,
+                       tools=BOTH)
+    assert result.returncode == 0 and result.messages == []
+    suffixes = [".0", ".1"] if "session_init=1" in steps else [""]
+    for suffix in suffixes:
+        counted = load(tmp_path / f"count{suffix}.json")["functions"]
+        profiled = calls(load(tmp_path / f"out{suffix}.json"))
+        assert {name: function["calls"] for name, function in counted.items()} == profiled
+        assert profiled["MPI_Barrier"] == 2 * profiled["MPI_Finalize"] == 4 / len(suffixes)
+    assert names(tmp_path) == sorted(f"{tool}{suffix}.json" for tool in ("count", "out") for suffix in {*suffixes, ""})
+
+
+@needs_sessions
 def test_a_session_combines_the_results_although_the_layers_of_a_rank_are_off(tmp_path):
     profiled, counted = both(tmp_path, "session_init", "only=1", "off=profile", "off=count",
                              "only=-1", "session_comm", "session_barrier", "session_finalize")

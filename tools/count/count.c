@@ -36,10 +36,11 @@ struct layer {
     atomic_bool reported;  /* a thread has reported the numbers, or is about to */
     bool finalizes;        /* MPI_Finalize is in progress, and the numbers are not combined yet. */
     bool has_failed;       /* The numbers could not be combined in MPI_Finalize. */
+    bool has_sessions; /* A session was open in MPI_Finalize, where the numbers were combined. */
     /* These are for reports. They are allocated early, because the program may have used up its
      * memory when a report is due. */
     struct count_summary *summary;
-    unsigned long long *calls; /* [MPI_LAST_FUNC]: of this process */
+    unsigned long long *calls; /* [MPI_LAST_FUNC]: of this process, when they were combined last */
     struct layer *next;
 };
 
@@ -265,6 +266,28 @@ static bool gather_ranks(struct layer *layer, MPI_Comm comm)
     return good;
 }
 
+/* ---- A process that ends --------------------------------------------------------------------- */
+
+/* Returns whether calls have been made since the numbers were combined, apart from those that end
+ * sessions. */
+static bool has_new_calls(const struct layer *layer)
+{
+    for (int number = 0; number < MPI_LAST_FUNC; number++) {
+        if (number != MPI_SESSION_FINALIZE_T &&
+            sum_calls(layer->tool_id, number) != layer->calls[number])
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the numbers of this process, which ends, must be reported. No other thread then
+ * reports them. */
+static bool begin_report(struct layer *layer)
+{
+    return !atomic_exchange(&layer->reported, true) &&
+           (!layer->has_sessions || has_new_calls(layer));
+}
+
 /* ---- A signal that ends the process ---------------------------------------------------------- */
 
 static bool all_reported(void)
@@ -294,7 +317,7 @@ static void report_on_signal(int number, const char *name)
 {
     (void)number;
     for (struct layer *layer = layers; layer; layer = layer->next) {
-        if (!atomic_exchange(&layer->reported, true))
+        if (begin_report(layer))
             report_layer_on_signal(layer, name);
     }
 }
@@ -323,9 +346,12 @@ static void report_alone(struct layer *layer)
     const int rank = qmpi_launcher_rank();
     summary->rank = rank < 0 ? 0 : rank;
     summary->programs = tool_run_has_programs() ? tool_run_program() : NULL;
-    summary->end = layer->has_failed                                ? COUNT_NOT_COMBINED
-                   : tool_world_sessions_are_over(&layer->sessions) ? COUNT_OVER
-                                                                    : COUNT_LOST;
+    if (layer->has_failed)
+        summary->end = COUNT_NOT_COMBINED;
+    else if (layer->has_sessions || tool_world_sessions_are_over(&layer->sessions))
+        summary->end = COUNT_OVER;
+    else
+        summary->end = COUNT_LOST;
     sum_all_calls(layer->tool_id, summary->calls);
     memcpy(summary->min, summary->calls, sizeof summary->min);
     memcpy(summary->max, summary->calls, sizeof summary->max);
@@ -336,7 +362,7 @@ static void report_alone(struct layer *layer)
 static void before_abort(struct layer *layer, const QMPIX_Call *call)
 {
     (void)call;
-    if (owner == getpid() && !atomic_exchange(&layer->reported, true))
+    if (owner == getpid() && begin_report(layer))
         report_alone(layer);
     unwatch_signals();
 }
@@ -346,7 +372,7 @@ static void report_at_exit(void)
     if (owner != getpid())
         return; /* The numbers belong to the parent of this forked child. */
     for (struct layer *layer = layers; layer; layer = layer->next) {
-        if (!atomic_exchange(&layer->reported, true))
+        if (begin_report(layer))
             report_alone(layer);
     }
     unwatch_signals();
@@ -386,6 +412,7 @@ static bool is_on(const struct layer *layer, int number)
 static void finish_world(struct layer *layer)
 {
     MPI_Comm comm;
+    MPI_Session session;
     if (!layer->finalizes)
         return;
     layer->finalizes = false;
@@ -393,6 +420,10 @@ static void finish_world(struct layer *layer)
     if (!layer->has_failed) {
         layer->has_failed = !gather_ranks(layer, comm);
         PMPI_Comm_free(&comm);
+    }
+    if (!layer->has_failed && tool_world_sessions_are_open(&layer->sessions, &session)) {
+        layer->has_sessions = true;
+        atomic_store(&layer->reported, false); /* more calls may follow */
     }
     unwatch_signals();
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 enum count_end {
-    COUNT_OVER,        /* All sessions were finalized. */
+    COUNT_OVER,        /* MPI_Finalize was called, or all sessions were finalized. */
     COUNT_LOST,        /* The process ended without MPI_Finalize, or with an open session. */
     COUNT_NOT_COMBINED /* The ranks could not be combined in MPI_Finalize. */
 };

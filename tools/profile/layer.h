@@ -163,8 +163,12 @@ struct layer {
     char *mpi;                      /* the first line of the MPI library's version */
     int rank; /* in MPI_COMM_WORLD or mpi://WORLD; at first, as the launcher tells it */
     struct layer_finalize finalize;
-    bool has_failed;      /* MPI_Finalize could not merge the results. */
-    atomic_bool closed;   /* MPI has been finalized, and no session of the program outlives it. */
+    bool has_failed;    /* MPI_Finalize could not merge the results. */
+    atomic_bool closed; /* MPI has been finalized, and no session of the program outlives it. */
+    /* A session was open in MPI_Finalize, where the results were merged, and the number of calls
+     * then (threads_count_calls). */
+    bool has_sessions;
+    uint64_t merged_calls;
     atomic_bool reported; /* The data is written or being written, or is in the merged result. */
     atomic_bool was_on;   /* The layer has been switched on, so there is something to report. */
     char *folder;         /* the working directory during `init`; NULL: unknown */

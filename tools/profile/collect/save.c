@@ -11,6 +11,7 @@
 
 #include "toolkit/toolkit.h"
 #include "tools/profile/collect/rank_result.h"
+#include "tools/profile/record/threads.h"
 #include "tools/profile/result/profile.h"
 #include "util/util.h"
 
@@ -293,21 +294,31 @@ static const char *write_process(struct layer *layer, struct tool_output *output
     return path;
 }
 
+/* Returns whether the data of this process, which ends, must be written. No other thread then
+ * writes them. If the results were merged in MPI_Finalize, they are written only if calls have been
+ * made since. */
+static bool begin_last(struct layer *layer)
+{
+    return !atomic_exchange(&layer->reported, true) && atomic_load(&layer->was_on) &&
+           (!layer->has_sessions ||
+            threads_count_calls(layer->tool_id, layer->options.depth) != layer->merged_calls);
+}
+
 static void write_last(struct layer *layer, const char *termination, enum care care)
 {
     char *problem;
-    if (atomic_exchange(&layer->reported, true) || !atomic_load(&layer->was_on))
+    if (!begin_last(layer))
         return;
     const char *path = write_process(layer, process_file(layer), termination, care, &problem);
+    const char *missing = layer->has_sessions ? "MPI_Session_finalize" : "MPI_Finalize";
     if (path)
-        qmpi_printf(
-            "profile (layer %d): rank %d ended without MPI_Finalize (%s); its data is in %s",
-            layer->tool_id, layer->rank, termination, path);
+        qmpi_printf("profile (layer %d): rank %d ended without %s (%s); its data is in %s",
+                    layer->tool_id, layer->rank, missing, termination, path);
     else
-        qmpi_printf(
-            "profile (layer %d): rank %d ended without MPI_Finalize (%s), and its data cannot be "
-            "saved: %s\n  hint: use output=FILE to name a file that can be written",
-            layer->tool_id, layer->rank, termination, problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): rank %d ended without %s (%s), and its data cannot be "
+                    "saved: %s\n  hint: use output=FILE to name a file that can be written",
+                    layer->tool_id, layer->rank, missing, termination,
+                    problem ? problem : "out of memory");
     free(problem);
 }
 
@@ -322,7 +333,7 @@ void save_last(struct layer *layer, const char *termination)
 static void write_separately(struct layer *layer, const char *termination)
 {
     char *problem;
-    if (atomic_exchange(&layer->reported, true) || !atomic_load(&layer->was_on))
+    if (!begin_last(layer))
         return;
     const char *path = write_process(layer, process_file(layer), termination, IN_FULL, &problem);
     const char *reason =

@@ -154,8 +154,9 @@ static void begin_profile(struct layer *layer, MPI_Session session)
     regions_begin(layer);
 }
 
-/* Handles MPI_Finalize of a program that has a session that ends later. The report at the end of
- * that session will contain the data that is reported now, and what is counted until then. */
+/* Handles MPI_Finalize of a program that has an open session. The report at the end of the session,
+ * or that of the process at exit, will contain the data that is reported now, and what is counted
+ * until then. */
 static void begin_finalize_world(struct layer *layer, const QMPIX_Call *call,
                                  const QMPIX_Word *word, MPI_Session session)
 {
@@ -164,17 +165,22 @@ static void begin_finalize_world(struct layer *layer, const QMPIX_Call *call,
     call_show_early(layer, call, word);
     objects_end(layer, true);
     gather_world(layer);
+    if (!layer->has_failed) {
+        layer->merged_calls = threads_count_calls(layer->tool_id, layer->options.depth);
+        layer->has_sessions = true;
+        atomic_store(&layer->reported, false); /* more calls may follow */
+    }
     objects_begin(layer, session);
     call_hide_early(layer, word);
     save_start_checkpoints(layer);
 }
 
-/* Application time ends here, unless a session ends later. Calls that the program makes inside
+/* Application time ends here, unless a session is open. Calls that the program makes inside
  * MPI_Finalize, in delete callbacks of attributes, are still counted. */
 static void begin_finalize(struct layer *layer, const QMPIX_Call *call, const QMPIX_Word *word)
 {
     MPI_Session session;
-    if (tool_world_sessions_outlive_world(&layer->sessions, &session)) {
+    if (tool_world_sessions_are_open(&layer->sessions, &session)) {
         begin_finalize_world(layer, call, word, session);
         return;
     }

@@ -114,6 +114,21 @@ struct thread_profile *threads_first(int tool_id)
     return __atomic_load_n(&threads_by_layer[tool_id], __ATOMIC_ACQUIRE);
 }
 
+uint64_t threads_count_calls(int tool_id, int depth)
+{
+    uint64_t calls = 0;
+    for (const struct thread_profile *thread = threads_first(tool_id); thread;
+         thread = thread->next) {
+        struct table_place place = {0};
+        for (uint64_t *its; (its = table_next(&thread->sites, &place));) {
+            if (thread_key_function(*its) != MPI_SESSION_FINALIZE_T)
+                calls += __atomic_load_n(&thread_site_of(its, (size_t)depth)->stats.calls,
+                                         __ATOMIC_ACQUIRE);
+        }
+    }
+    return calls;
+}
+
 static inline uint64_t add_LEAST(uint64_t mine, uint64_t its, bool first)
 {
     return first || its < mine ? its : mine;

@@ -227,6 +227,10 @@ static inline struct thread_profile *threads_self(int tool_id, int depth)
  * at any time, without a lock. Threads are never removed. */
 struct thread_profile *threads_first(int tool_id);
 
+/* Returns the number of calls that were counted in a layer, except those of MPI_Session_finalize.
+ * `depth` is options.depth. Any thread and any signal handler may call this. */
+uint64_t threads_count_calls(int tool_id, int depth);
+
 /* Counts a call of `time` ticks. Other threads may read the figures meanwhile (see figure_add).
  * `shortest` and `longest` are both 0 before the first call, which therefore either exceeds
  * `longest` or is 0 itself. The call must no longer be published as in progress
