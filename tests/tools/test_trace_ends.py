@@ -67,6 +67,16 @@ def test_a_session_that_begins_before_mpi_init_is_recorded(steps, tmp_path):
 
 
 @needs_sessions
+def test_a_message_says_that_calls_of_sessions_after_mpi_finalize_are_not_recorded(tmp_path):
+    result = run(STEPS, "session_init", "init", "finalize", "session_comm", "session_barrier", "session_free",
+                 "session_finalize", cwd=tmp_path)
+    assert result.returncode == 0
+    assert [line for line in result.messages if not line.startswith((" ", "hint:"))] == [
+        "trace (layer 1): a communicator was created from a session after the end of the trace; its calls are not recorded"]
+    assert "MPI_Barrier" not in read(tmp_path / "qmpi-trace")[0][0].calls()
+
+
+@needs_sessions
 def test_the_last_session_is_finalized_once_in_the_trace(tmp_path):
     """Without a communicator of all processes, each file is completed when its process ends, after the last
     call of MPI_Session_finalize."""

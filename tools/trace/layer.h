@@ -178,6 +178,7 @@ struct layer {
     bool has_failed_early;              /* start_early has failed */
     bool has_started;                   /* the processes have agreed on the directory */
     bool has_no_directory;              /* no process of the run can write to it */
+    atomic_bool has_said_late;          /* say_late has printed its message */
     atomic_bool finished;               /* the file is complete, or a thread is completing it */
     struct record_pool *pool;           /* see record/recorder.h */
     struct recorder *_Atomic recorders; /* the recorders of all threads */

@@ -209,10 +209,23 @@ static bool begin_session(struct layer *layer, const QMPIX_Call *call)
     return true;
 }
 
+/* Says that calls of sessions are lost, because the trace is complete. */
+static void say_late(struct layer *layer)
+{
+    if (layer->rank <= 0 && !atomic_exchange(&layer->has_said_late, true))
+        qmpi_printf("trace (layer %d): a communicator was created from a session after the end of "
+                    "the trace; its calls are not recorded\n  hint: create a communicator of all "
+                    "processes from this session before MPI_Finalize, and before another such "
+                    "session ends",
+                    layer->tool_id);
+}
+
 void control_comm_created(struct layer *layer, const QMPIX_Call *call)
 {
     enum { COMM = 4 };
     tool_world_sessions_add(&layer->sessions, layer->tool_id, argument_comm_at(call, COMM));
+    if (atomic_load(&layer->writer.has_ended))
+        say_late(layer);
     /* All processes agree on the directory as soon as a communicator contains all of them. */
     if (layer->sessions.private_comm != MPI_COMM_NULL && !layer->has_started) {
         layer->has_started = true;
