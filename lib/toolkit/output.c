@@ -136,16 +136,18 @@ char *tool_output_name(const char *pattern, int tool_id, int rank)
     return name;
 }
 
-bool tool_output_name_is_per_process(const char *pattern)
+static bool has_placeholder(const char *pattern, char placeholder)
 {
     for (; *pattern; pattern++) {
-        if (*pattern == '%' && pattern[1]) {
-            pattern++;
-            if (*pattern == 'r' || *pattern == 'p')
-                return true;
-        }
+        if (*pattern == '%' && pattern[1] && *++pattern == placeholder)
+            return true;
     }
     return false;
+}
+
+bool tool_output_name_is_per_process(const char *pattern)
+{
+    return has_placeholder(pattern, 'r') || has_placeholder(pattern, 'p');
 }
 
 /* Returns whether the text after a dot consists of letters and digits, beginning with a letter.
@@ -203,8 +205,11 @@ static bool expand_both_sides(const char *pattern, size_t place, int tool_id, in
 static char *make_pattern(const struct tool_output_names *names, size_t *place)
 {
     const char *pattern = names->pattern;
-    const char *rank =
-        names->is_of_process && !tool_output_name_is_per_process(pattern) ? ".%r" : "";
+    const char *rank = "";
+    if (names->has_no_rank)
+        rank = has_placeholder(pattern, 'p') ? "" : ".pid-%p";
+    else if (names->is_of_process && !tool_output_name_is_per_process(pattern))
+        rank = ".%r";
     char *all;
     *place = tool_output_name_suffix(pattern);
     if (asprintf(&all, "%.*s%s%s%s%s", (int)*place, pattern, rank, names->part ? "." : "",
@@ -232,7 +237,7 @@ static bool make_names(struct tool_output *output, const struct tool_output_name
     char *pattern = make_pattern(names, &place);
     bool good = pattern && expand_both_sides(pattern, place, names->tool_id, names->rank,
                                              &output->head, &output->tail);
-    if (good && names->is_of_process && names->rank)
+    if (good && names->is_of_process && names->rank && !names->has_no_rank)
         good = expand_both_sides(pattern, place, names->tool_id, 0, &output->first_head,
                                  &output->first_tail);
     free(pattern);

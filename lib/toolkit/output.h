@@ -81,6 +81,9 @@ struct tool_output_names {
     /* True if each process writes a file. The rank is then inserted before the suffix, unless the
      * pattern contains %r or %p. */
     bool is_of_process;
+    /* True if this process has no rank (see tool_world_has_rank). The process id is then inserted
+     * instead of the rank, even if the pattern contains %r. */
+    bool has_no_rank;
     const char *part;   /* This is another part that is inserted before the suffix, or NULL. */
     const char *folder; /* Relative names begin here, or in the current directory if it is NULL. */
     bool is_directory;  /* The output is a directory, which does not count as a special file. */

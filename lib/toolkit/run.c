@@ -5,6 +5,7 @@
 
 #include "util/util.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +19,7 @@ enum { GENERATIONS = 64, BILLION = 1000000000 };
 static bool is_found;
 static struct timespec run_begin, program_begin, process_begin;
 static char *job;
-static bool has_programs;
+static bool has_programs, is_child;
 
 static bool is_before(const struct timespec *time, const struct timespec *other)
 {
@@ -208,6 +209,39 @@ static struct process find_script(const struct process *process)
     return oldest;
 }
 
+/* ---- Children of ranks ----------------------------------------------------------------------- */
+
+/* Returns whether a process has loaded the libqmpi of this process. The library is found by name,
+ * because there is none in the tests of this file and in the command qmpi. */
+static bool uses_qmpi(long pid)
+{
+    Dl_info info;
+    const void *address = dlsym(RTLD_DEFAULT, "QMPIX_Get_version");
+    char *line = NULL, *path = NULL;
+    size_t room = 0;
+    bool found = false;
+    if (address && dladdr(address, &info))
+        path = realpath(info.dli_fname, NULL);
+    FILE *stream = path ? open_proc(pid, "maps") : NULL;
+    while (stream && !found && getline(&line, &room, stream) > 0) {
+        const char *name = strchr(line, '/');
+        const size_t length = strlen(path);
+        found = name && !strncmp(name, path, length) && name[length] == '\n';
+    }
+    if (stream)
+        fclose(stream);
+    free(line);
+    free(path);
+    return found;
+}
+
+/* Another parent that was started as a rank is a wrapper, which has started the program that is the
+ * rank. */
+static bool find_child(const struct process *process)
+{
+    return has_string(process->parent, "environ", is_rank) && uses_qmpi(process->parent);
+}
+
 /* ---- The run --------------------------------------------------------------------------------- */
 
 static bool is_ancestor(const struct process *process, long pid, struct process *ancestor)
@@ -324,10 +358,16 @@ void tool_run_find(void)
         program_begin = process_begin = time_of(&process);
         find_program_begin(&process);
         find_run(&process);
+        is_child = find_child(&process);
     }
     limit_begin(&program_begin);
     limit_begin(&process_begin);
     find_job();
+}
+
+bool tool_run_is_child(void)
+{
+    return is_child;
 }
 
 const struct timespec *tool_run_begin(void)

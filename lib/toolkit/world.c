@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "toolkit/world.h"
 
+#include "toolkit/run.h"
 #include "util/util.h"
 
 #include <qmpi/qmpi.h>
@@ -350,6 +351,18 @@ bool tool_world_sessions_are_open(struct tool_world_sessions *sessions, MPI_Sess
     if (!tool_world_sessions_outlive_world(sessions, session))
         *session = find_session(sessions);
     return *session != MPI_SESSION_NULL;
+}
+
+bool tool_world_has_rank(struct tool_world_sessions *sessions)
+{
+    int initialized = 0;
+    if (!tool_run_is_child())
+        return true;
+    PMPI_Initialized(&initialized);
+    pthread_mutex_lock(&sessions->lock);
+    const bool begun = sessions->begun;
+    pthread_mutex_unlock(&sessions->lock);
+    return begun || initialized;
 }
 
 bool tool_world_sessions_are_over(struct tool_world_sessions *sessions)

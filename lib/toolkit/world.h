@@ -121,6 +121,11 @@ bool tool_world_sessions_outlive_world(struct tool_world_sessions *sessions, MPI
  * stores. */
 bool tool_world_sessions_are_open(struct tool_world_sessions *sessions, MPI_Session *session);
 
+/* Returns false if this process has not initialized MPI or a session, and was started by a rank
+ * (tool_run_is_child), so that the rank that the launcher tells is not its own. Any thread may call
+ * this, also at exit. */
+bool tool_world_has_rank(struct tool_world_sessions *sessions);
+
 /* Returns whether this process has used sessions and has finalized all of them and the world, so
  * that it need not call MPI_Finalize. Any thread may call this, also at exit. */
 bool tool_world_sessions_are_over(struct tool_world_sessions *sessions);

@@ -5,6 +5,7 @@ and lost output is reported once."""
 import json
 import os
 import re
+import socket
 import sys
 import threading
 
@@ -347,3 +348,22 @@ def test_calls_leave_no_flag_of_the_floating_point_environment_and_cause_no_trap
     result = run_outputs(tool, *steps, cwd=tmp_path)
     check_unchanged(result)
     assert "flags: 0\n" in result.stdout
+
+
+def test_a_child_of_a_rank_does_not_take_the_place_of_the_rank(tmp_path):
+    """The child makes the first MPI call, but does not initialize MPI."""
+    tools = "count,output=count.json:profile,output=profile.json:trace,output=t,format=own"
+    result = run_mpi(STEPS, "child", "init", "barrier", "finalize", cwd=tmp_path, tools=f"{tools}:count",
+                     env={"QMPI_TOOL_PATH": TOOL_PATH})
+    assert result.returncode == 0
+    assert not any("without MPI_Finalize" in line or "another program" in line for line in result.messages)
+    numbers = set(re.findall(r"process (\d+), which did not initialize MPI, has ended", "\n".join(result.messages)))
+    assert len(numbers) == 2
+    assert {path.name for path in tmp_path.iterdir()} == {"count.json", "profile.json", "t"} | {
+        name for number in numbers for name in (f"count.pid-{number}.json", f"profile.pid-{number}.json",
+                                                f"t.{socket.gethostname()}-{number}.qtrace")}
+    for number in numbers:
+        assert f"count (layer 4): MPI calls of process {number} alone, which did not initialize MPI" in result.messages
+        saved = json.loads((tmp_path / f"count.pid-{number}.json").read_text())
+        assert saved["pid"] == int(number) and "rank" not in saved
+    assert sorted(read(tmp_path / "t")[0]) == [0, 1]

@@ -30,6 +30,7 @@ struct layer {
     const char *pattern;       /* pattern of the JSON file's name, or NULL for a table on stderr */
     struct tool_output output; /* the file for the numbers of all ranks */
     struct tool_output process_output; /* the file for the numbers of this process alone */
+    struct tool_output pid_output;     /* the same if it has no rank (tool_world_has_rank) */
     struct tool_world_sessions sessions;
     int rank;              /* the launcher's number of this process, or 0 if it gives none */
     atomic_bool is_paused; /* MPI_Pcontrol(0) was called, and no MPI_Pcontrol(1) since */
@@ -160,7 +161,9 @@ static void write_numbers(void *data)
         count_report_table(summary, layer->tool_id);
         return;
     }
-    struct tool_output *output = summary->rank < 0 ? &layer->output : &layer->process_output;
+    struct tool_output *output = summary->rank < 0               ? &layer->output
+                                 : summary->end == COUNT_OUTSIDE ? &layer->pid_output
+                                                                 : &layer->process_output;
     const char *name = tool_output_claim(output, true);
     if (!count_report_json(summary, layer->tool_id, name)) {
         count_report_table(summary, layer->tool_id);
@@ -170,6 +173,10 @@ static void write_numbers(void *data)
     if (summary->end == COUNT_LOST)
         qmpi_printf("count (layer %d): rank %d ended without MPI_Finalize; its calls are in %s",
                     layer->tool_id, summary->rank, name);
+    else if (summary->end == COUNT_OUTSIDE)
+        qmpi_printf("count (layer %d): process %d, which did not initialize MPI, has ended; its "
+                    "calls are in %s",
+                    layer->tool_id, summary->process, name);
     else if (summary->end == COUNT_NOT_COMBINED)
         qmpi_printf(
             "count (layer %d): rank %d: MPI_Finalize could not combine its calls with those "
@@ -345,8 +352,11 @@ static void report_alone(struct layer *layer)
     *summary = (struct count_summary){.ranks = 1};
     const int rank = qmpi_launcher_rank();
     summary->rank = rank < 0 ? 0 : rank;
+    summary->process = getpid();
     summary->programs = tool_run_has_programs() ? tool_run_program() : NULL;
-    if (layer->has_failed)
+    if (!tool_world_has_rank(&layer->sessions))
+        summary->end = COUNT_OUTSIDE;
+    else if (layer->has_failed)
         summary->end = COUNT_NOT_COMBINED;
     else if (layer->has_sessions || tool_world_sessions_are_over(&layer->sessions))
         summary->end = COUNT_OVER;
@@ -676,6 +686,8 @@ static bool name_files(struct layer *layer)
     names.rank = layer->rank;
     names.is_of_process = true;
     good = good && (!layer->pattern || tool_output_make(&layer->process_output, &names));
+    names.has_no_rank = true;
+    good = good && (!layer->pattern || tool_output_make(&layer->pid_output, &names));
     free(folder);
     if (!good)
         QMPIX_Tool_fail(layer->tool_id, "out of memory");

@@ -67,6 +67,11 @@ QMPI_COMPUTES static void print_table(FILE *stream, const struct count_summary *
     if (summary->rank < 0)
         fprintf(stream, "count (layer %d): MPI calls of %d rank%s%s%s\n", tool_id, summary->ranks,
                 summary->ranks == 1 ? "" : "s", of, programs);
+    else if (summary->end == COUNT_OUTSIDE)
+        fprintf(stream,
+                "count (layer %d): MPI calls of process %d%s%s alone, which did not initialize "
+                "MPI\n",
+                tool_id, summary->process, of, programs);
     else
         fprintf(stream, "count (layer %d): MPI calls of rank %d%s%s alone%s\n", tool_id,
                 summary->rank, of, programs, describe_end(summary->end));
@@ -124,7 +129,9 @@ QMPI_COMPUTES static json_t *make_json(const struct count_summary *summary)
                       (json_int_t)summary->max[number]));
     }
     json_t *root = json_pack("{s:s, s:i}", "schema", "qmpi-count/1", "ranks", summary->ranks);
-    if (summary->rank >= 0)
+    if (summary->rank >= 0 && summary->end == COUNT_OUTSIDE)
+        json_object_set_new(root, "pid", json_integer(summary->process));
+    else if (summary->rank >= 0)
         json_object_set_new(root, "rank", json_integer(summary->rank));
     json_object_set_new(root, "functions", functions);
     return root;

@@ -12,12 +12,14 @@
 enum count_end {
     COUNT_OVER,        /* MPI_Finalize was called, or all sessions were finalized. */
     COUNT_LOST,        /* The process ended without MPI_Finalize, or with an open session. */
+    COUNT_OUTSIDE,     /* The process has no rank (tool_world_has_rank). */
     COUNT_NOT_COMBINED /* The ranks could not be combined in MPI_Finalize. */
 };
 
 struct count_summary {
     int ranks;            /* number of processes */
     int rank;             /* the rank if this is the summary of one process alone, or -1 */
+    int process;          /* its process id, for COUNT_OUTSIDE; unused if `rank` is -1 */
     enum count_end end;   /* how that process ended; unused if `rank` is -1 */
     const char *programs; /* names of the programs for the heading, or NULL to leave them out */
     /* The sum, minimum and maximum over all ranks. */

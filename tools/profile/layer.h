@@ -168,6 +168,7 @@ struct layer {
     /* A session was open in MPI_Finalize, where the results were merged, and the number of calls
      * then (threads_count_calls). */
     bool has_sessions;
+    bool has_begun; /* the layer has seen that MPI or a session was initialized */
     uint64_t merged_calls;
     atomic_bool reported; /* The data is written or being written, or is in the merged result. */
     atomic_bool was_on;   /* The layer has been switched on, so there is something to report. */

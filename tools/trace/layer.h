@@ -175,6 +175,7 @@ struct layer {
                                carried out and after it: see ask_early in record/observe.c */
     struct layer_switches switches;
     atomic_uint omits;                  /* TRACE_OMITS_… */
+    bool has_no_rank;                   /* the process ends: see tool_world_has_rank */
     bool has_failed_early;              /* start_early has failed */
     bool has_started;                   /* the processes have agreed on the directory */
     bool has_no_directory;              /* no process of the run can write to it */

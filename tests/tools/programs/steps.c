@@ -316,6 +316,17 @@ static void fork_and_go_on(void)
         waitpid(child, NULL, 0);
 }
 
+static void fork_and_ask(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        int flag;
+        MPI_Initialized(&flag);
+        exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
 /* ---- Calls of qmpi and of MPI_T -------------------------------------------------------------- */
 
 /* Switches a layer, and prints the result: 0 is success, and -1 means that libqmpi is missing. */
@@ -507,6 +518,8 @@ static int other_step(const char *step, const char *value)
         fork_and_exit(atoi(value));
     else if (!strcmp(step, "fork_and_go_on"))
         fork_and_go_on();
+    else if (!strcmp(step, "child"))
+        fork_and_ask();
     else if (!strcmp(step, "use_up_memory"))
         use_up_memory();
     else if (!strcmp(step, "exit_on_full_stack")) /* the value: the KiB that are in use */

@@ -63,17 +63,24 @@ static char *process_pattern(const struct layer *layer)
     return with_suffix;
 }
 
+/* Returns whether the process has a rank. After a fatal signal, MPI is not asked, because such
+ * signals are watched only if the layer has begun. */
+static bool has_rank(struct layer *layer)
+{
+    return layer->has_begun || tool_world_has_rank(&layer->sessions);
+}
+
 /* Names the file of a process. The program may change its working directory, but the file is in the
  * directory that was current in `init`. `part` distinguishes the files of MPI_Pcontrol(2), and
  * is NULL for other files. Returns false if the pattern is invalid or memory is exhausted. */
-static bool name_process_file(const struct layer *layer, const char *part,
-                              struct tool_output *output)
+static bool name_process_file(struct layer *layer, const char *part, struct tool_output *output)
 {
     char *pattern = process_pattern(layer);
     const struct tool_output_names names = {.pattern = pattern,
                                             .tool_id = layer->tool_id,
                                             .rank = layer->rank,
                                             .is_of_process = true,
+                                            .has_no_rank = !has_rank(layer),
                                             .part = part,
                                             .folder = layer->folder};
     *output = (struct tool_output){.number = 0};
@@ -304,21 +311,32 @@ static bool begin_last(struct layer *layer)
             threads_count_calls(layer->tool_id, layer->options.depth) != layer->merged_calls);
 }
 
+enum { END_TEXT = 128 };
+
+/* Writes to `text` how a process has ended that has written its data separately. */
+static void describe_end(struct layer *layer, const char *termination, char text[END_TEXT])
+{
+    if (has_rank(layer))
+        snprintf(text, END_TEXT, "rank %d ended without %s (%s)", layer->rank,
+                 layer->has_sessions ? "MPI_Session_finalize" : "MPI_Finalize", termination);
+    else
+        snprintf(text, END_TEXT, "process %d, which did not initialize MPI, has ended (%s)",
+                 getpid(), termination);
+}
+
 static void write_last(struct layer *layer, const char *termination, enum care care)
 {
-    char *problem;
+    char *problem, end[END_TEXT];
     if (!begin_last(layer))
         return;
     const char *path = write_process(layer, process_file(layer), termination, care, &problem);
-    const char *missing = layer->has_sessions ? "MPI_Session_finalize" : "MPI_Finalize";
+    describe_end(layer, termination, end);
     if (path)
-        qmpi_printf("profile (layer %d): rank %d ended without %s (%s); its data is in %s",
-                    layer->tool_id, layer->rank, missing, termination, path);
+        qmpi_printf("profile (layer %d): %s; its data is in %s", layer->tool_id, end, path);
     else
-        qmpi_printf("profile (layer %d): rank %d ended without %s (%s), and its data cannot be "
-                    "saved: %s\n  hint: use output=FILE to name a file that can be written",
-                    layer->tool_id, layer->rank, missing, termination,
-                    problem ? problem : "out of memory");
+        qmpi_printf("profile (layer %d): %s, and its data cannot be saved: %s\n"
+                    "  hint: use output=FILE to name a file that can be written",
+                    layer->tool_id, end, problem ? problem : "out of memory");
     free(problem);
 }
 

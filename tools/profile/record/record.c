@@ -145,6 +145,7 @@ static void check_sync(struct layer *layer, bool is_in_session)
 static void begin_profile(struct layer *layer, MPI_Session session)
 {
     ticks_refine();
+    layer->has_begun = true;
     if (session == MPI_SESSION_NULL)
         check_sync(layer, false);
     objects_begin(layer, session);

@@ -289,8 +289,10 @@ static void complete_file(struct layer *layer, enum trace_process_end end, const
     enum { FOREVER = 1000000 };
     if (atomic_exchange(&layer->finished, true))
         return;
+    layer->has_no_rank = !tool_world_has_rank(&layer->sessions);
+    /* The file of a child of a rank stays beside the directory, which is that of the ranks. */
     if (!atomic_load(&layer->writer.runs) && has_records(layer) && layer_is_on(layer))
-        qmpi_call_stack_run_here(start_alone, layer);
+        qmpi_call_stack_run_here(layer->has_no_rank ? start_early : start_alone, layer);
     layer_set_off(layer, LAYER_OFF_CLOSED, true);
     if (layer_writes(layer))
         writer_finish(layer, end, detail, FOREVER);

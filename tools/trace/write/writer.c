@@ -221,10 +221,16 @@ static void say_end(const struct layer *layer, const struct trace_process *proce
 {
     static const char *const ends[] = {
         [TRACE_END_EXIT] = "exit", [TRACE_END_ABORT] = "MPI_Abort", [TRACE_END_SIGNAL] = "signal "};
-    qmpi_printf(
-        "trace (layer %d): rank %d ended without MPI_Finalize (%s%s); `qmpi trace` reads %s",
-        layer->tool_id, layer->rank < 0 ? 0 : layer->rank, ends[process->end],
-        process->end_detail ? process->end_detail : "", layer->writer.path);
+    const char *detail = process->end_detail ? process->end_detail : "";
+    if (layer->has_no_rank)
+        qmpi_printf("trace (layer %d): process %d, which did not initialize MPI, has ended (%s%s); "
+                    "`qmpi trace` reads %s",
+                    layer->tool_id, getpid(), ends[process->end], detail, layer->writer.path);
+    else
+        qmpi_printf(
+            "trace (layer %d): rank %d ended without MPI_Finalize (%s%s); `qmpi trace` reads %s",
+            layer->tool_id, layer->rank < 0 ? 0 : layer->rank, ends[process->end], detail,
+            layer->writer.path);
 }
 
 /* Writes how the process ended and how its clock relates to that of rank 0, and closes the file. */
