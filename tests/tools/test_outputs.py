@@ -352,18 +352,31 @@ def test_calls_leave_no_flag_of_the_floating_point_environment_and_cause_no_trap
 
 def test_a_child_of_a_rank_does_not_take_the_place_of_the_rank(tmp_path):
     """The child makes the first MPI call, but does not initialize MPI."""
-    tools = "count,output=count.json:profile,output=profile.json:trace,output=t,format=own"
+    tools = "count,output=count.json:profile,output=profile.json:trace,output=t,format=own:log,output=log"
     result = run_mpi(STEPS, "child", "init", "barrier", "finalize", cwd=tmp_path, tools=f"{tools}:count",
                      env={"QMPI_TOOL_PATH": TOOL_PATH})
     assert result.returncode == 0
     assert not any("without MPI_Finalize" in line or "another program" in line for line in result.messages)
     numbers = set(re.findall(r"process (\d+), which did not initialize MPI, has ended", "\n".join(result.messages)))
     assert len(numbers) == 2
-    assert {path.name for path in tmp_path.iterdir()} == {"count.json", "profile.json", "t"} | {
+    assert {path.name for path in tmp_path.iterdir()} == {"count.json", "profile.json", "t", "log.0", "log.1"} | {
         name for number in numbers for name in (f"count.pid-{number}.json", f"profile.pid-{number}.json",
-                                                f"t.{socket.gethostname()}-{number}.qtrace")}
+                                                f"log.pid-{number}", f"t.{socket.gethostname()}-{number}.qtrace")}
     for number in numbers:
-        assert f"count (layer 4): MPI calls of process {number} alone, which did not initialize MPI" in result.messages
+        assert f"count (layer 5): MPI calls of process {number} alone, which did not initialize MPI" in result.messages
         saved = json.loads((tmp_path / f"count.pid-{number}.json").read_text())
         assert saved["pid"] == int(number) and "rank" not in saved
+        assert "MPI_Initialized" in (tmp_path / f"log.pid-{number}").read_text()
     assert sorted(read(tmp_path / "t")[0]) == [0, 1]
+
+
+@pytest.mark.parametrize("steps", [(), ("initialized",)], ids=["new", "open"])
+def test_the_log_of_a_rank_that_a_program_has_started_has_the_rank(tmp_path, steps):
+    """The parent is a shell, but has loaded libqmpi, so the process might be a child of a rank until it calls MPI_Init."""
+    result = run_mpi(STEPS, *steps, "init", "barrier", "finalize", cwd=tmp_path, tools="log,output=log",
+                     wrapper=["sh", "-c", '"$@"; exit $?', "-"], env={"QMPI_TOOL_PATH": TOOL_PATH})
+    assert (result.returncode, result.messages) == (0, [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.0", "log.1"]
+    for rank in (0, 1):
+        text = (tmp_path / f"log.{rank}").read_text()
+        assert ("MPI_Initialized" in text) == bool(steps) and "MPI_Finalize" in text

@@ -88,6 +88,7 @@ static void begin_log(struct layer *layer, bool has_world)
     int rank = 0;
     atomic_store(&layer->ended, false);
     atomic_store(&layer->begun, true);
+    sink_begin(&layer->sink);
     unfinished_watch_signals(); /* MPI may have changed signal handlers. */
     if (has_world) {
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -284,15 +284,24 @@ void sink_call_close(const struct sink *sink, struct ring_call *call)
 static void name_output_file(struct sink *sink, const char *pattern, int rank)
 {
     char *folder = getcwd(NULL, 0);
-    const struct tool_output_names names = {.pattern = pattern,
-                                            .tool_id = sink->tool_id,
-                                            .rank = rank < 0 ? 0 : rank,
-                                            .is_of_process = rank >= 0,
-                                            .folder = folder,
-                                            .is_absolute = true};
-    if (!tool_output_make(&sink->output, &names))
+    struct tool_output_names names = {.pattern = pattern,
+                                      .tool_id = sink->tool_id,
+                                      .rank = rank < 0 ? 0 : rank,
+                                      .is_of_process = rank >= 0,
+                                      .folder = folder,
+                                      .is_absolute = true};
+    bool good = tool_output_make(&sink->output, &names);
+    sink->is_of_child = names.is_of_process && tool_run_is_child() && !tool_world_is_open() &&
+                        !sink->output.is_special;
+    names.has_no_rank = true;
+    if (!good || (sink->is_of_child && !tool_output_make(&sink->child_output, &names)))
         qmpi_memory_exhausted();
     free(folder);
+}
+
+static struct tool_output *output_of(struct sink *sink)
+{
+    return sink->is_of_child ? &sink->child_output : &sink->output;
 }
 
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank)
@@ -300,7 +309,7 @@ void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank)
     sink->tool_id = tool_id;
     if (pattern)
         name_output_file(sink, pattern, rank);
-    sink->path = pattern ? tool_output_path(&sink->output) : NULL;
+    sink->path = pattern ? tool_output_path(output_of(sink)) : NULL;
     sink->writer = sink->path ? tool_companion_file("qmpi-helper") : NULL;
 }
 
@@ -355,7 +364,7 @@ static void write_first(struct sink *sink, struct first_line *line, bool may_pri
 static void open_sink_file(struct sink *sink, struct first_line *line, bool may_print)
 {
     if (sink->path)
-        sink->path = tool_output_claim(&sink->output, true);
+        sink->path = tool_output_claim(output_of(sink), true);
     const int flags = O_CREAT | O_TRUNC | O_APPEND;
     const int problem = sink->path ? qmpi_output_open(&sink->file, sink->path, flags, 0666) : 0;
     char *const arguments[] = {sink->writer, "write-log", (char *)(uintptr_t)sink->path, NULL};
@@ -365,7 +374,7 @@ static void open_sink_file(struct sink *sink, struct first_line *line, bool may_
                     "  hint: use output=FILE to name a file that can be written",
                     sink->tool_id, sink->path, strerror(problem));
     if (sink->has_file && may_print)
-        tool_output_report(&sink->output, "log");
+        tool_output_report(output_of(sink), "log");
     if (sink->has_file && line)
         write_first(sink, line, may_print);
     if (sink->has_file && may_print && sink->writer && may_wait(sink) &&
@@ -399,6 +408,41 @@ static bool open_once(struct sink *sink, struct first_line *line, bool may_print
         state = atomic_load(&sink->state);
     }
     return state == OPEN;
+}
+
+/* Renames the open file of a child. */
+static void move_sink_file(struct sink *sink)
+{
+    const char *path = tool_output_claim(&sink->output, true);
+    if (!path || rename(sink->path, path)) {
+        qmpi_printf("log (layer %d): cannot move %s to %s: %s; it stays there", sink->tool_id,
+                    sink->path, path ? path : "the file of the rank", strerror(errno));
+        return;
+    }
+    sink->path = path;
+    qmpi_output_set_path(&sink->file, path);
+    tool_output_report(&sink->output, "log");
+}
+
+void sink_begin(struct sink *sink)
+{
+    const int process = getpid();
+    int state = CLOSED;
+    sigset_t all, before;
+    if (!sink->is_of_child)
+        return;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* as in open_once */
+    if (atomic_compare_exchange_strong(&sink->state, &state, process)) {
+        sink->is_of_child = false;
+        sink->path = tool_output_path(&sink->output);
+        atomic_store(&sink->state, CLOSED);
+    } else if (open_once(sink, NULL, true)) {
+        sink->is_of_child = false;
+        if (sink->has_file)
+            move_sink_file(sink);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void check_buffer(struct sink *sink, bool may_print)

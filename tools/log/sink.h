@@ -39,6 +39,10 @@ struct sink_buffer {
 struct sink {
     int tool_id;
     struct tool_output output;
+    /* The file until MPI is initialized, if the process may be a child of a rank
+     * (tool_run_is_child) and not the rank itself. */
+    struct tool_output child_output;
+    bool is_of_child; /* `child_output` is in use */
     const char *path; /* NULL for stderr */
     char *writer;     /* path of the program that serves the buffer, or NULL for none */
     atomic_int state; /* OPEN if the members below may be used; see sink.c */
@@ -55,6 +59,10 @@ struct sink {
  * option output=, or NULL. `rank` is the launcher's number of this process, or negative if it gives
  * none. */
 void sink_make(struct sink *sink, int tool_id, const char *pattern, int rank);
+
+/* Called when MPI or a session has been initialized, so that the process is a rank. Its file then
+ * gets the name with the rank. */
+void sink_begin(struct sink *sink);
 
 /* Adds a line, which is written at once or waits in the buffer. `ring` is the number of a ring that
  * no other thread and no interrupted work uses meanwhile, or -1 for none. `call` is what
