@@ -5,9 +5,12 @@
 
 #include "util/util.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 _Thread_local struct thread_level *thread_level_current;
 
@@ -18,17 +21,29 @@ static pthread_key_t key;
  * the front, and is never removed. */
 static _Atomic(struct thread_level *) all;
 
+static int thread_id(void)
+{
+    return (int)syscall(SYS_gettid);
+}
+
 /* Gives up the levels of a thread that ends. They are not freed, because another thread may be
  * reading them. */
-static void leave_thread(void *data)
+static void leave_levels(struct thread_level *first)
 {
-    struct thread_level *first = data;
-    thread_level_current = NULL;
     for (struct thread_level *level = first; level; level = level->deeper) {
         level->busy = NULL;
         if (level_left)
             level_left(level);
     }
+}
+
+static void leave_thread(void *data)
+{
+    struct thread_level *first = data;
+    thread_level_current = NULL;
+    leave_levels(first);
+    atomic_store(&first->late, 0);
+    atomic_store(&first->left, thread_id());
     atomic_store_explicit(&first->taken, false, memory_order_release);
 }
 
@@ -54,9 +69,39 @@ static struct thread_level *take_left(void)
     return level;
 }
 
+/* Takes the level of a thread that has ended, and could not leave it. */
+static struct thread_level *take_dead(void)
+{
+    for (struct thread_level *level = atomic_load(&all); level; level = level->next) {
+        const int error = errno;
+        int late = atomic_load(&level->late);
+        const bool is_dead = late && syscall(SYS_tgkill, getpid(), late, 0) && errno == ESRCH;
+        errno = error;
+        if (is_dead && atomic_compare_exchange_strong(&level->late, &late, 0)) {
+            leave_levels(level);
+            return level;
+        }
+    }
+    return NULL;
+}
+
+/* Returns whether the thread has left a level. If its ID is that of an earlier thread, the result
+ * may be wrong, which does no harm. */
+static bool has_left(int thread)
+{
+    const struct thread_level *level = atomic_load(&all);
+    while (level && atomic_load_explicit(&level->left, memory_order_relaxed) != thread)
+        level = level->next;
+    return level != NULL;
+}
+
 static struct thread_level *begin_thread(void)
 {
+    const int self = thread_id();
+    const bool is_late = has_left(self);
     struct thread_level *level = take_left();
+    if (!level)
+        level = take_dead();
     if (!level && (level = qmpi_memory_take(level_size))) {
         atomic_store_explicit(&level->taken, true, memory_order_relaxed);
         level->next = atomic_load(&all);
@@ -64,6 +109,7 @@ static struct thread_level *begin_thread(void)
             continue;
     }
     if (level) {
+        atomic_store(&level->late, is_late ? self : 0);
         thread_level_current = level;
         pthread_setspecific(key, level);
     }

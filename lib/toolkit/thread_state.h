@@ -11,6 +11,10 @@
  *
  * The structure of the tool starts with struct thread_level. The levels of a thread that has ended
  * are reused by the next new thread, and never freed.
+ *
+ * A thread may make calls after the destructor of its levels has run: in the destructor of other
+ * thread-specific data. It then begins again. After the last round of destructors, nobody tells the
+ * end of the thread. Another thread takes these levels when it finds that the thread is gone.
  */
 #ifndef QMPI_TOOLKIT_THREAD_STATE_H
 #define QMPI_TOOLKIT_THREAD_STATE_H
@@ -29,6 +33,9 @@ struct thread_level {
     /* True while a live thread uses this first level. A thread that ends stores false with release.
      * The next thread exchanges it with acquire, so that it sees what the other has stored. */
     atomic_bool taken;
+    /* In a first level, the thread ID in the kernel of the thread that has left it last, and of the
+     * one that uses it and has left a level before, or 0. */
+    atomic_int left, late;
 };
 
 /* This is the current level of this thread, or NULL if the thread has none yet. This is a single
@@ -38,7 +45,7 @@ extern _Thread_local struct thread_level *thread_level_current
 
 /* Prepares the levels. A tool must call this in `init`, and further calls have no effect. `size` is
  * the size of the tool's structure in bytes. `left` is called for each level of a thread that ends,
- * and may be NULL. */
+ * by this thread or, if it is gone, by another one. It may be NULL. */
 void thread_level_start(size_t size, void (*left)(struct thread_level *level));
 
 /* Returns the level to use if the current one is busy or missing, and makes it the current one.
