@@ -116,10 +116,10 @@ def test_a_process_that_ends_without_finalize_writes_a_file_of_its_own(tmp_path)
 
 
 def test_a_process_that_calls_abort_reports_for_itself(tmp_path):
-    """A launcher may kill it before it exits."""
+    """A launcher may kill it before it exits. It may also kill the other process before its file has content."""
     run_mpi(STEPS_PROGRAM, "init", "barrier", "abort=3", cwd=tmp_path, tools="count,output=x.json", ends=[0],
             env={"QMPI_TOOL_PATH": BUNDLED_TOOLS})
-    saved = [json.loads(path.read_text()) for path in tmp_path.glob("*.json")]
+    saved = [json.loads(text) for path in tmp_path.glob("*.json") if (text := path.read_text())]
     assert saved and all(it["functions"]["MPI_Barrier"]["calls"] == 1 for it in saved)
     assert any("MPI_Abort" in it["functions"] for it in saved)
 
