@@ -91,6 +91,29 @@ def test_a_call_that_is_left_by_a_jump_is_marked():
     assert terminations_of(result) == {}
 
 
+def sends_and_barriers(part):
+    return [(line.function, line.depth, bool(line.again), line.result) for line in lines_of(run_log(WORDS, part))
+            if line.function in ("MPI_Send", "MPI_Barrier")]
+
+
+def test_a_signal_stack_in_a_frame_of_the_thread_does_not_look_like_a_jump():
+    """The handler's calls are at higher addresses than the call during which the handler runs."""
+    first, *rest = sends_and_barriers("signal_stack")
+    assert first == ("MPI_Send", 0, False, "<unfinished ...>")
+    assert rest[0] == ("MPI_Barrier", 1, False, "MPI_SUCCESS")
+    assert rest[1][:3] == ("MPI_Send", 0, True) and rest[1][3].startswith("MPI_ERR_RANK")
+    assert [first, *rest[:2]] == rest[2:]
+
+
+def test_a_call_that_was_taken_for_left_has_its_own_result():
+    """A coroutine runs on an array in a frame of the thread."""
+    lines = sends_and_barriers("coroutine")
+    assert [line[3].split()[0] for line in lines] == \
+        ["<left", "MPI_SUCCESS", "MPI_ERR_RANK", "<unfinished", "MPI_SUCCESS", "MPI_ERR_RANK"]
+    assert [line[0] for line in lines] == 2 * ["MPI_Send", "MPI_Barrier", "MPI_Send"]
+    assert [line[2] for line in lines] == 2 * [False, False, True]
+
+
 def test_calls_from_within_a_call_are_indented():
     lines = lines_of(run_log(STEPS, "init", "nest", "finalize"))
     dup = next(i for i, line in enumerate(lines) if line.function == "MPI_Comm_dup")

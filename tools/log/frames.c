@@ -7,6 +7,12 @@
 #include "tools/log/layer.h"
 #include "util/util.h"
 
+#include <signal.h>
+#include <string.h>
+
+/* The number of calls of a thread that were taken for left and whose frames are kept. */
+enum { LEFT_FRAMES = 8 };
+
 struct thread {
     struct thread_level level;
     int number;            /* 1, 2, … in the order of the first calls of threads */
@@ -14,6 +20,11 @@ struct thread {
     struct frame *current; /* the innermost call in progress, if its turn is current_turn */
     unsigned current_turn;
     struct frame *free;
+    /* Frames of calls that seem to have been left, the latest first, or NULL. Such a call may
+     * return nevertheless; this shows that the thread runs on several stacks (see
+     * release_left_frames). */
+    struct frame *left[LEFT_FRAMES];
+    bool has_several_stacks;
     struct text line;
     struct qmpi_call_stack stack;
 };
@@ -23,9 +34,21 @@ struct thread {
 static atomic_int threads, rings, made;
 static _Atomic(struct frame *) frames;
 
+static void free_frame(struct thread *thread, struct frame *frame)
+{
+    if (!frame)
+        return;
+    frame->next_free = thread->free;
+    thread->free = frame;
+}
+
 static void end_log_thread(struct thread_level *level)
 {
     struct thread *thread = (struct thread *)level;
+    for (int i = 0; i < LEFT_FRAMES; i++)
+        free_frame(thread, thread->left[i]);
+    memset(thread->left, 0, sizeof thread->left);
+    thread->has_several_stacks = false;
     thread->number = 0;
     thread->current = NULL;
     thread->stack = (struct qmpi_call_stack){0, 0};
@@ -111,38 +134,88 @@ static void set_current_frame(struct thread *thread, struct frame *frame)
     thread->current_turn = frame ? atomic_load_explicit(&frame->turn, memory_order_relaxed) : 0;
 }
 
-static void release_frame(struct thread *thread, struct frame *frame)
+/* Marks the call as no longer in progress. */
+static void close_frame(struct thread *thread, struct frame *frame)
 {
     sink_call_close(&frame->layer->sink, frame->call);
+    frame->call = NULL;
     atomic_fetch_add_explicit(&frame->turn, 1, memory_order_relaxed);
     /* A reader that finds anything of the next call in the frame must also find that the turn has
      * changed. An atomic addition alone does not ensure this: later stores may become visible
      * before it, whatever its order. */
     atomic_thread_fence(memory_order_release);
-    if (!thread)
-        return;
-    if (thread->current == frame)
+    if (thread && thread->current == frame)
         set_current_frame(thread, frames_parent(frame));
-    frame->next_free = thread->free;
-    thread->free = frame;
 }
 
-/* Releases the frames of calls that were left with longjmp or an exception. The stack grows
+/* On an alternate signal stack, which may be an array in a frame of the thread's stack, the order
+ * of addresses does not show which call is within the other. */
+static bool is_on_signal_stack(void)
+{
+    stack_t stack;
+    return !sigaltstack(NULL, &stack) && stack.ss_flags & SS_ONSTACK;
+}
+
+static void keep_left_frame(struct thread *thread, struct frame *frame)
+{
+    free_frame(thread, thread->left[LEFT_FRAMES - 1]);
+    memmove(thread->left + 1, thread->left, sizeof thread->left - sizeof *thread->left);
+    thread->left[0] = frame;
+}
+
+/*
+ * Releases the frames of calls that were left with longjmp or an exception. The stack grows
  * downwards, so these calls are the ones whose word does not lie above that of the new call. Calls
- * on the stacks of user-level threads are not recognized. */
+ * on the stacks of user-level threads are not recognized. If such a stack is an array in a frame of
+ * the thread's own stack, a call on it makes the call that switched to it look as if it was left.
+ * When that call returns, frames_find notices the error, and the thread makes it only once.
+ */
 static void release_left_frames(struct thread *thread, const void *word,
                                 void (*left)(struct frame *frame))
 {
     struct frame *frame;
     while ((frame = frame_at_turn(thread->current, thread->current_turn)) &&
-           (uintptr_t)frame->word <= (uintptr_t)word && is_on_thread_stack(thread, frame->word) &&
-           is_on_thread_stack(thread, word)) {
+           (uintptr_t)frame->word <= (uintptr_t)word && !thread->has_several_stacks &&
+           is_on_thread_stack(thread, frame->word) && is_on_thread_stack(thread, word) &&
+           !is_on_signal_stack()) {
         left(frame);
-        release_frame(thread, frame);
+        close_frame(thread, frame);
+        keep_left_frame(thread, frame);
     }
 }
 
-struct frame *frames_take(struct layer *layer, const void *word, void (*left)(struct frame *frame))
+/* Returns whether a call was taken for left, and takes its frame out of the list of such calls. */
+static bool take_back(struct thread *thread, const struct frame *frame)
+{
+    for (int i = 0; thread && i < LEFT_FRAMES; i++) {
+        if (thread->left[i] != frame)
+            continue;
+        memmove(&thread->left[i], &thread->left[i + 1],
+                (size_t)(LEFT_FRAMES - 1 - i) * sizeof *thread->left);
+        thread->left[LEFT_FRAMES - 1] = NULL;
+        return true;
+    }
+    return false;
+}
+
+struct frame *frames_find(const QMPIX_Word *word)
+{
+    struct frame *frame = word->pointer;
+    struct thread *thread = current_thread();
+    /* No other call in progress has its word at the same place. */
+    if (!frame || frame->word != word)
+        return NULL;
+    if (atomic_load_explicit(&frame->turn, memory_order_relaxed) & 1)
+        return frame;
+    if (!take_back(thread, frame))
+        return NULL;
+    thread->has_several_stacks = true;
+    frames_begin(frame);
+    return frame;
+}
+
+struct frame *frames_take(struct layer *layer, const QMPIX_Word *word,
+                          void (*left)(struct frame *frame))
 {
     struct thread *thread = current_thread();
     if (!thread)
@@ -180,7 +253,10 @@ void frames_begin(struct frame *frame)
 
 void frames_end(struct frame *frame)
 {
-    release_frame(current_thread(), frame);
+    struct thread *thread = current_thread();
+    close_frame(thread, frame);
+    if (thread)
+        free_frame(thread, frame);
 }
 
 struct frame *frames_next(const struct layer *layer, struct frame *frame)

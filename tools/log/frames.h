@@ -17,6 +17,8 @@
 #include "tools/log/shape.h"
 #include "tools/log/text.h"
 
+#include <qmpi/observer.h>
+
 #include <stdatomic.h>
 
 struct layer;
@@ -38,7 +40,7 @@ struct frame {
     struct frame *next_free; /* in the list of a thread's free frames */
     struct frame *parent;    /* the call that made this one, if its turn is still parent_turn */
     unsigned parent_turn;
-    const void *word; /* address of the call's QMPIX_Word, which is on the stack */
+    const QMPIX_Word *word; /* of the call; on the stack */
     /* The turn is odd while the call is in progress. The thread of the call increments it with
      * release order after the other members are complete. Before it changes the members, it
      * increments the turn again, and then issues a release fence. Readers load the turn with
@@ -62,13 +64,18 @@ struct frame {
 /* Prepares the frames. The tool's `init` must call this function. */
 void frames_start(void);
 
-/* Returns a frame for a call that begins, or NULL if memory is exhausted. If this thread has left
- * earlier calls with longjmp or an exception, their frames are first passed to `left` and then
- * become free. */
-struct frame *frames_take(struct layer *layer, const void *word, void (*left)(struct frame *frame));
+/* Returns a frame for a call that begins, or NULL if memory is exhausted. The caller stores it in
+ * the word. If this thread has left earlier calls with longjmp or an exception, their frames are
+ * first passed to `left`. */
+struct frame *frames_take(struct layer *layer, const QMPIX_Word *word,
+                          void (*left)(struct frame *frame));
 
 /* Marks the call as in progress. The text of the frame must be complete. */
 void frames_begin(struct frame *frame);
+
+/* Returns the frame of a call that has returned, or NULL if it has none. A call that was taken for
+ * left by mistake is in progress again. */
+struct frame *frames_find(const QMPIX_Word *word);
 
 /* Frees the frame for reuse after the call has returned. */
 void frames_end(struct frame *frame);

@@ -310,8 +310,10 @@ void line_begin(struct frame *frame)
 
 void line_left(struct frame *frame)
 {
-    if (!frame->layer->judges || frame->layer->options.errors)
+    if (!frame->layer->judges || frame->layer->options.errors) {
         write_open_line(frame, " <left by a jump>", true);
+        atomic_store(&frame->is_announced, true); /* in case the call returns nevertheless */
+    }
 }
 
 void line_unfinished(struct frame *frame, uint64_t now, bool may_print)

@@ -292,9 +292,9 @@ static uint64_t duration_of(const QMPIX_Call *call)
 static void log_after_call(const QMPIX_Call *call, QMPIX_Word *word)
 {
     struct layer *layer = call->observer->data;
-    struct frame *frame = word->pointer;
     const int error = errno;
     struct thread_level *level = thread_level_enter();
+    struct frame *frame = frames_find(word);
     follow_after(layer, call);
     if (frame) {
         const uint64_t time = duration_of(call);

@@ -4,11 +4,14 @@
  * handles, the arguments are the same in each run, so that the lines of a log are known. `words
  * PART [FILE]` runs one part; the part windows_and_files uses the file.
  */
+#define _GNU_SOURCE
 #include <mpi.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 
 #define WORLD MPI_COMM_WORLD
 
@@ -219,6 +222,74 @@ static void jumps(void)
     MPI_Comm_rank(WORLD, &rank);
 }
 
+/* Makes invalid calls, whose error handler is `handle`, on a duplicate of MPI_COMM_WORLD. */
+static void fail_twice(MPI_Comm_errhandler_function *handle)
+{
+    int out = 0;
+    MPI_Errhandler handler;
+    MPI_Comm comm;
+    MPI_Comm_dup(WORLD, &comm);
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(comm, handler);
+    for (int i = 0; i < 2; i++)
+        MPI_Send(&out, 1, MPI_INT, 5, 0, comm);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    MPI_Barrier(MPI_COMM_SELF);
+}
+
+static void raise_signal(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    raise(SIGUSR2);
+}
+
+/* Runs a signal handler within calls, on an array of an outer function. */
+static void signal_stack(void)
+{
+    char memory[1 << 18];
+    const stack_t stack = {.ss_sp = memory, .ss_size = sizeof memory};
+    const stack_t none = {.ss_flags = SS_DISABLE};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    sigaltstack(&stack, NULL);
+    sigaction(SIGUSR2, &action, NULL);
+    fail_twice(raise_signal);
+    sigaltstack(&none, NULL);
+}
+
+static ucontext_t thread_context, coroutine_context;
+
+static void run_coroutine(void)
+{
+    for (;;) {
+        MPI_Barrier(MPI_COMM_SELF);
+        swapcontext(&coroutine_context, &thread_context);
+    }
+}
+
+static void switch_stack(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    swapcontext(&thread_context, &coroutine_context);
+}
+
+/* Runs a coroutine within calls, on an array of an outer function. */
+static void coroutine(void)
+{
+    char memory[1 << 18];
+    getcontext(&coroutine_context);
+    coroutine_context.uc_stack.ss_sp = memory;
+    coroutine_context.uc_stack.ss_size = sizeof memory;
+    coroutine_context.uc_link = NULL;
+    makecontext(&coroutine_context, run_coroutine, 0);
+    fail_twice(switch_stack);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -233,7 +304,9 @@ int main(int argc, char **argv)
                  {"tools", tools},
                  {"wild", wild},
                  {"wild_requests", wild_requests},
-                 {"jumps", jumps}};
+                 {"jumps", jumps},
+                 {"signal_stack", signal_stack},
+                 {"coroutine", coroutine}};
     const char *part = argc > 1 ? argv[1] : "";
     MPI_Init(NULL, NULL);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
