@@ -532,6 +532,24 @@ QMPI_API int QMPIX_Call_get_callers(const QMPIX_Call *call, int capacity, void *
  */
 QMPI_API int QMPIX_Address_find(const void *address, const char **library, size_t *offset);
 
+/*
+ * Registers a callback that is called after the program has closed a library (dlclose) that was
+ * seen as QMPIX_Address_find says. From then on, addresses from `begin` to below `end` may belong
+ * to another library. A tool that stores data by address forgets these data here, or stores them by
+ * `library` and the distance of the address from `begin`, which are what QMPIX_Address_find
+ * returned until now.
+ *
+ * The callback is called in the thread that closes the library, before dlclose returns, also within
+ * an MPI call and at the same time as other callbacks of the tool. It must neither wait for a lock
+ * nor make calls of MPI or libqmpi, except QMPIX_Address_find. A later registration for the same
+ * layer replaces the callback. A library may be reported more than once. Nothing is reported if
+ * dlclose is not libqmpi's own: in programs that are linked with libqmpi.a, and if libqmpi was
+ * opened with dlopen.
+ */
+typedef void QMPIX_Library_closed(int tool_id, const char *library, const void *begin,
+                                  const void *end);
+QMPI_API int QMPIX_Register_library_closed(int tool_id, QMPIX_Library_closed *callback);
+
 /* A function at an address. Strings that are not known are NULL. */
 typedef struct QMPIX_Frame {
     const char *function; /* as in the source; C++: with its parameters */

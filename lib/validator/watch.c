@@ -60,6 +60,7 @@ static bool lets_code_run_outside_calls(const char *name)
                                         "QMPIX_Pvar_create",
                                         "QMPIX_Pvar_sample",
                                         "QMPIX_Cvar_create",
+                                        "QMPIX_Register_library_closed",
                                         "QMPIX_Register_publisher",
                                         "QMPIX_Register_stack_changed"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

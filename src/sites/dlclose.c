@@ -35,6 +35,7 @@ static int close_by(qmpi_interpose_closer *function, void *handle)
     const int result = function(handle);
     qmpi_module_mark_closed();
     qmpi_sites_forget_rules();
+    qmpi_module_tell_closed();
     atomic_fetch_sub(&qmpi_module_closing_count, 1);
     return result;
 }

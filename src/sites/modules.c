@@ -11,6 +11,8 @@
 #include "sites/find_object.h"
 #include "util/util.h"
 
+#include <qmpi/observer.h>
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +55,7 @@ static bool look_up_module(uintptr_t address, struct qmpi_module *module)
 static bool is_same_module(struct qmpi_module *known, const struct qmpi_module *module)
 {
     return !atomic_load(&known->is_closed) && known->begin == module->begin &&
-           known->end == module->end && known->map == module->map &&
+           (known->end == module->end || !qmpi_find_object) && known->map == module->map &&
            !strcmp(known->name, module->name);
 }
 
@@ -228,4 +230,29 @@ void qmpi_module_mark_closed(void)
 {
     if (atomic_load(&modules))
         qmpi_elf_walk(mark_closed, NULL);
+}
+
+/* [tool_id] */
+static _Atomic(QMPIX_Library_closed *) callbacks[QMPI_LAYERS_MAX + 1];
+
+int QMPIX_Register_library_closed(int tool_id, QMPIX_Library_closed *callback)
+{
+    if (!qmpi_layer_get(tool_id) || !callback)
+        return MPI_ERR_ARG;
+    atomic_store(&callbacks[tool_id], callback);
+    return MPI_SUCCESS;
+}
+
+void qmpi_module_tell_closed(void)
+{
+    for (struct qmpi_module *module = atomic_load(&modules); module; module = module->next) {
+        if (!atomic_load(&module->is_closed) || atomic_exchange(&module->is_told, true))
+            continue;
+        for (int tool_id = 1; tool_id <= QMPI_LAYERS_MAX; tool_id++) {
+            QMPIX_Library_closed *callback = atomic_load(&callbacks[tool_id]);
+            if (callback)
+                callback(tool_id, module->path, (const void *)module->begin,
+                         (const void *)module->end);
+        }
+    }
 }

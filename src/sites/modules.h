@@ -21,6 +21,7 @@ struct qmpi_module {
     const char *path; /* the file: absolute, without symbolic links. If it is not found: `name`, or
                          /proc/self/exe for the program */
     atomic_bool is_closed; /* it was no longer mapped when a library was closed */
+    atomic_bool is_told;   /* the layers were told that it is closed */
     struct qmpi_module *next;
 };
 
@@ -79,5 +80,9 @@ bool qmpi_module_is_open(const struct qmpi_module *module);
 
 /* Marks the modules that are no longer mapped. For dlclose. */
 void qmpi_module_mark_closed(void);
+
+/* Calls the callbacks of QMPIX_Register_library_closed for the modules that were marked since the
+ * last call. For dlclose. */
+void qmpi_module_tell_closed(void);
 
 #endif

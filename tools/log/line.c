@@ -32,9 +32,9 @@ enum { PATIENCE_SECONDS = 2, RESOLVER_STACK = 1024 * 1024 };
 enum { NEW, ASKED, ABANDONED, KNOWN }; /* Threads wait for a site whose state is ASKED. */
 
 struct site {
-    const void *caller;
-    atomic_uint state; /* stored after `text`, and loaded before it */
-    const char *text;  /* valid once the state is KNOWN */
+    _Atomic(const void *) caller; /* NULL: in a library that was closed */
+    atomic_uint state;            /* stored after `text`, and loaded before it */
+    const char *text;             /* valid once the state is KNOWN */
     struct site *next, *next_asked;
     char plain[120]; /* "app+0x1139" */
 };
@@ -67,7 +67,7 @@ static void call_futex(atomic_uint *word, int operation, unsigned value,
 
 static void resolve_site(struct site *site)
 {
-    const char *text = make_site_text(site->caller);
+    const char *text = make_site_text(atomic_load(&site->caller));
     site->text = text ? text : site->plain;
     atomic_store(&site->state, KNOWN);
     call_futex(&site->state, FUTEX_WAKE_PRIVATE, INT_MAX, NULL);
@@ -136,21 +136,32 @@ static void wait_for_site(struct site *site)
     }
 }
 
-static void describe_address(struct site *site)
+static void describe_address(struct site *site, const void *caller)
 {
     struct text text = {.data = site->plain, .size = sizeof site->plain - 1, .is_fixed = true};
     const char *library = "?";
-    size_t offset = (size_t)(uintptr_t)site->caller;
-    QMPIX_Address_find(site->caller, &library, &offset);
+    size_t offset = (size_t)(uintptr_t)caller;
+    QMPIX_Address_find(caller, &library, &offset);
     const char *name = qmpi_text_base_name(library);
     text_add(&text, name, strnlen(name, 96));
     text_char(&text, '+');
     text_hex(&text, offset, 0);
 }
 
+void line_forget_callers(const void *begin, const void *end)
+{
+    for (size_t i = 0; i < SITE_BUCKETS; i++) {
+        for (struct site *site = atomic_load(&site_buckets[i]); site; site = site->next) {
+            const void *caller = atomic_load(&site->caller);
+            if (caller >= begin && caller < end)
+                atomic_store(&site->caller, NULL);
+        }
+    }
+}
+
 static struct site *find_in_bucket(const void *caller, struct site *site)
 {
-    while (site && site->caller != caller)
+    while (site && atomic_load_explicit(&site->caller, memory_order_relaxed) != caller)
         site = site->next;
     return site;
 }
@@ -160,8 +171,8 @@ static struct site *add_caller_site(const void *caller, _Atomic(struct site *) *
     struct site *site = qmpi_memory_take(sizeof *site), *known;
     if (!site)
         return NULL;
-    site->caller = caller;
-    describe_address(site);
+    atomic_store(&site->caller, caller);
+    describe_address(site, caller);
     site->next = atomic_load(bucket);
     do {
         if ((known = find_in_bucket(caller, site->next)))

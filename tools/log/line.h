@@ -29,6 +29,9 @@ void line_start_callers(void);
  */
 const char *line_find_caller(const void *caller);
 
+/* Forgets the descriptions of callers in a library that was closed. */
+void line_forget_callers(const void *begin, const void *end);
+
 /* Tells the program that writes the lines about a call that begins, in case the process is killed.
  */
 void line_open(struct frame *frame);

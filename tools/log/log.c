@@ -326,6 +326,13 @@ static void stack_changed(int tool_id)
     thread_level_leave(level);
 }
 
+static void library_closed(int tool_id, const char *library, const void *begin, const void *end)
+{
+    (void)tool_id;
+    (void)library;
+    line_forget_callers(begin, end);
+}
+
 /* Returns whether another layer uses the same file. Two layers would overwrite each other's lines,
  * except in a device or FIFO. */
 static bool output_is_taken(const struct layer *layer)
@@ -398,8 +405,10 @@ static void init_log_layer(int tool_id)
     start_clock();
     line_set_phase(layer, PHASE_BEFORE);
     frames_start();
-    if (layer->options.caller && !qmpi_getenv("QMPI_CHECK"))
+    if (layer->options.caller && !qmpi_getenv("QMPI_CHECK")) {
         line_start_callers();
+        QMPIX_Register_library_closed(tool_id, library_closed);
+    }
     if (!register_log_observer(layer)) {
         QMPIX_Tool_fail(tool_id, "libqmpi rejects the observer of this tool\nhint: use the "
                                  "log.so that is part of this qmpi");

@@ -17,6 +17,7 @@
 #include "generate/build.h"
 #include "toolkit/toolkit.h"
 #include "tools/profile/layer.h"
+#include "tools/profile/record/closed.h"
 #include "tools/profile/record/objects.h"
 #include "tools/profile/record/python.h"
 #include "tools/profile/record/receives.h"
@@ -392,6 +393,14 @@ static void stack_changed(int tool_id)
     }
 }
 
+static void library_closed(int tool_id, const char *library, const void *begin, const void *end)
+{
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
+        if (layer->tool_id == tool_id)
+            closed_replace(tool_id, (size_t)layer->options.depth, library, begin, end);
+    }
+}
+
 static void always_on_functions(int tool_id, bool sync)
 {
     tool_world_sessions_retain(tool_id);
@@ -441,6 +450,7 @@ static void init_profile_layer(int tool_id)
     }
     always_on_functions(tool_id, layer->options.sync);
     QMPIX_Register_stack_changed(tool_id, stack_changed);
+    QMPIX_Register_library_closed(tool_id, library_closed);
     tool_output_name_start();
     layer_add(layer);
 }

@@ -18,6 +18,7 @@
 #include "toolkit/toolkit.h"
 #include "tools/trace/layer.h"
 #include "tools/trace/record/control.h"
+#include "tools/trace/record/objects.h"
 #include "tools/trace/record/observe.h"
 #include "tools/trace/record/operation.h"
 #include "tools/trace/record/recorder.h"
@@ -354,6 +355,15 @@ static unsigned find_omissions(const struct layer *layer)
     return layer_is_on(layer) ? omits : omits | TRACE_OMITS_BEGINNING;
 }
 
+static void library_closed(int tool_id, const char *library, const void *begin, const void *end)
+{
+    (void)library;
+    for (struct layer *layer = layer_list; layer; layer = layer->next) {
+        if (layer->tool_id == tool_id)
+            objects_forget_sites(layer, begin, end);
+    }
+}
+
 static void init_layer(int tool_id)
 {
     struct layer *layer = make_layer(tool_id);
@@ -383,6 +393,8 @@ static void init_layer(int tool_id)
     formats_check(layer);
     publish_lazily(layer);
     QMPIX_Register_stack_changed(tool_id, stack_changed);
+    if (layer->options.sites)
+        QMPIX_Register_library_closed(tool_id, library_closed);
     tool_output_name_start();
     if (!layer_list)
         pthread_atfork(NULL, NULL, stop_in_child);

@@ -152,6 +152,14 @@ static void after(const QMPIX_Call *call, QMPIX_Word *word)
     }
 }
 
+static void closed(int tool_id, const char *library, const void *begin, const void *end)
+{
+    (void)tool_id;
+    (void)library;
+    (void)begin;
+    (void)end;
+}
+
 /* Checks the results of erroneous calls. */
 static void check_errors(void)
 {
@@ -164,6 +172,8 @@ static void check_errors(void)
         QMPIX_Address_describe((void *)(uintptr_t)check_errors, NULL) != MPI_ERR_ARG ||
         QMPIX_Address_describe(&here, &description) != MPI_ERR_ARG || description ||
         QMPIX_Address_find(NULL, &library, &offset) != MPI_ERR_ARG ||
+        QMPIX_Register_library_closed(0, closed) != MPI_ERR_ARG ||
+        QMPIX_Register_library_closed(1, NULL) != MPI_ERR_ARG ||
         QMPIX_Library_describe(NULL, 0, &description) != MPI_ERR_ARG ||
         QMPIX_Library_describe("no such file", 5, &description) != MPI_SUCCESS ||
         description->frame_count || strcmp(description->library, "no such file") != 0)

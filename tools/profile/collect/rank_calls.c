@@ -4,6 +4,7 @@
 #include "tools/profile/collect/rank_calls.h"
 
 #include "toolkit/toolkit.h"
+#include "tools/profile/record/closed.h"
 #include "tools/profile/record/python.h"
 #include "tools/profile/record/regions.h"
 #include "tools/profile/record/traits.h"
@@ -451,9 +452,11 @@ bool rank_calls_copy_frames(struct profile_frame *frames, int *count, const uint
                 return false;
             continue;
         }
-        const char *library = "";
-        size_t offset = key[1 + i];
-        QMPIX_Address_find((const void *)(uintptr_t)key[1 + i], &library, &offset);
+        const struct closed_place *closed = closed_find(key[1 + i]);
+        const char *library = closed ? closed->library : "";
+        size_t offset = closed ? closed->offset : key[1 + i];
+        if (!closed)
+            QMPIX_Address_find((const void *)(uintptr_t)key[1 + i], &library, &offset);
         frame->offset = offset;
         frame->module = strdup(library);
         if (!frame->module)

@@ -481,13 +481,14 @@ struct site_cache {
 struct site {
     struct site *next; /* in the bucket */
     uint32_t index;
-    int count;
+    atomic_int count; /* -1 after a library with one of the addresses was closed */
     void *callers[];
 };
 
 static bool is_site(const struct site *site, void *const *callers, int count)
 {
-    return site->count == count && !memcmp(site->callers, callers, (size_t)count * sizeof *callers);
+    return atomic_load_explicit(&site->count, memory_order_relaxed) == count &&
+           !memcmp(site->callers, callers, (size_t)count * sizeof *callers);
 }
 
 static uint64_t hash_callers(void *const *callers, int count)
@@ -502,14 +503,15 @@ static uint64_t hash_callers(void *const *callers, int count)
  * site is written. */
 static void define_site(struct layer *layer, const struct site *site)
 {
+    const int count = atomic_load(&site->count);
     struct record_definition *definition = qmpi_memory_take(sizeof *definition);
     struct record_definition_frame *frames =
-        definition ? qmpi_memory_take((size_t)site->count * sizeof *frames) : NULL;
+        definition ? qmpi_memory_take((size_t)count * sizeof *frames) : NULL;
     if (!frames)
         return;
     *definition = (struct record_definition){.kind = DEFINES_SITE, .index = site->index};
     definition->site.frames = frames;
-    for (int i = 0; i < site->count; i++) {
+    for (int i = 0; i < count; i++) {
         struct record_definition_frame *frame = &frames[definition->site.count++];
         *frame = (struct record_definition_frame){"", (size_t)(uintptr_t)site->callers[i]};
         QMPIX_Address_find(site->callers[i], &frame->library, &frame->offset);
@@ -531,7 +533,7 @@ static const struct site *add_call_site(struct layer *layer, struct site *_Atomi
     if (!site)
         return NULL;
     site->index = atomic_fetch_add(&layer->sites.count, 1);
-    site->count = count;
+    atomic_store(&site->count, count);
     memcpy(site->callers, callers, (size_t)count * sizeof *callers);
     define_site(layer, site);
     site->next = atomic_load(bucket);
@@ -560,6 +562,24 @@ static const struct site *find_call_site(struct recorder *recorder, void *const 
     if (recent)
         *recent = site;
     return site;
+}
+
+static void forget_site(struct site *site, const void *begin, const void *end)
+{
+    const int count = atomic_load(&site->count);
+    for (int i = 0; i < count; i++) {
+        if ((const void *)site->callers[i] >= begin && (const void *)site->callers[i] < end)
+            atomic_store(&site->count, -1);
+    }
+}
+
+void objects_forget_sites(struct layer *layer, const void *begin, const void *end)
+{
+    for (size_t i = 0; i < (size_t)1 << LAYER_SITE_BUCKET_BITS; i++) {
+        struct site *site = atomic_load(&layer->sites.buckets[i]);
+        for (; site; site = site->next)
+            forget_site(site, begin, end);
+    }
 }
 
 uint32_t objects_find_site(struct recorder *recorder, const QMPIX_Call *call)

@@ -136,4 +136,8 @@ uint32_t objects_end_free(struct recorder *recorder, const QMPIX_Word *word, boo
  * takes no lock. */
 uint32_t objects_find_site(struct recorder *recorder, const QMPIX_Call *call);
 
+/* Forgets the call sites with an address in a library that was closed. New sites are made for the
+ * library that is mapped there next. Any thread may call this function. */
+void objects_forget_sites(struct layer *layer, const void *begin, const void *end);
+
 #endif
