@@ -325,7 +325,7 @@ def test_the_commands_validate_and_return_1_after_a_fault():
 
 # ---- Correct tools ---------------------------------------------------------------------------------------------------
 
-BUNDLED = ("empty:count:profile,output=none:log,output=/dev/null:trace,output=trace:jobs,directory=.:"
+BUNDLED = ("empty:count:profile,output=none:log,caller=yes,output=/dev/null:trace,output=trace:jobs,directory=.:"
            "delay,before=1us:mpit:empty")
 
 

@@ -130,6 +130,13 @@ def test_lines_end_with_the_caller():
     assert all(re.fullmatch(r"mpi_step \(steps.c:\d+\)", line.caller) for line in lines)
 
 
+def test_the_caller_in_a_destructor_is_described():
+    """The thread that describes callers has ended when exit begins, and is started again."""
+    lines = lines_of(run_log(STEPS.with_name("tools_finalizing"), options=",caller=yes"))
+    assert [re.sub(r":\d+", "", line.caller) for line in lines] == [
+        "begin_mpi (finalizing.c)", "main (finalizing.c)", "end_mpi (finalizing.c)"]
+
+
 def test_check_writes_no_log(tmp_path):
     done = subprocess.run([QMPI, "check", "-t", "log,output=x:log"], cwd=tmp_path, text=True,
                           env=clean_environment(), capture_output=True, timeout=60)

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "tools/log/line.h"
 
+#include "toolkit/toolkit.h"
 #include "tools/log/arguments.h"
 #include "util/util.h"
 
@@ -42,8 +43,12 @@ struct site {
 enum { SITE_BUCKETS = 1024 };
 static _Atomic(struct site *) site_buckets[SITE_BUCKETS]; /* Sites are only ever added. */
 static _Atomic(struct site *) asked_sites; /* The site that was added last comes first. */
-static sem_t sites_to_resolve; /* The semaphore is posted once for each site that is added. */
-static pid_t resolver;         /* the process that has the thread */
+static sem_t sites_to_resolve;  /* The semaphore is posted once for each site that is added. */
+static _Atomic(pid_t) resolver; /* the process that has the thread, or 0 */
+static pthread_t resolver_thread;
+static atomic_bool resolver_ends;
+static _Atomic(pid_t) exits;  /* the process that has begun to exit, or 0 */
+static pthread_t exit_thread; /* the thread that has called exit, if `exits` is not 0 */
 
 static char *make_site_text(const void *caller)
 {
@@ -79,9 +84,11 @@ static void *run_resolver(void *data)
     /* The new thread inherits the floating-point environment, which the program may have
      * changed. */
     qmpi_arithmetic_begin(&ignored);
-    for (;;) {
+    for (bool ends = false; !ends;) {
         while (sem_wait(&sites_to_resolve))
             continue;
+        /* Loaded first, so that a thread that has found the resolver running has its answer. */
+        ends = atomic_load(&resolver_ends);
         for (struct site *site = atomic_exchange(&asked_sites, NULL), *next; site; site = next) {
             next = site->next_asked;
             resolve_site(site);
@@ -90,28 +97,67 @@ static void *run_resolver(void *data)
     return data;
 }
 
-void line_start_callers(void)
+static void start_resolver(void)
 {
-    pthread_t thread;
     pthread_attr_t attributes;
     sigset_t all, before;
+    atomic_store(&resolver_ends, false);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, RESOLVER_STACK);
+    /* The new thread must not handle signals that are meant for the program. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!pthread_create(&resolver_thread, &attributes, run_resolver, NULL))
+        atomic_store(&resolver, getpid());
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+}
+
+/* The wait is limited, because the resolver may need a lock that this thread holds, for instance if
+ * a signal handler calls exit. pthread_timedjoin_np is a cancellation point. */
+void line_end_callers(void)
+{
+    struct timespec until;
+    int cancels;
+    if (atomic_load(&resolver) != getpid())
+        return;
+    atomic_store(&resolver, 0);
+    atomic_store(&resolver_ends, true);
+    sem_post(&sites_to_resolve);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += PATIENCE_SECONDS;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
+    pthread_timedjoin_np(resolver_thread, NULL, &until);
+    pthread_setcancelstate(cancels, &cancels);
+}
+
+/* Called when exit begins. Destructors may still make calls. */
+static void end_resolver(void)
+{
+    exit_thread = pthread_self();
+    atomic_store(&exits, getpid());
+    line_end_callers();
+}
+
+/* Starts the resolver again for a call of a destructor or an exit handler from a new place. */
+static void resume_resolver(void)
+{
+    if (!atomic_load(&resolver) && atomic_load(&exits) == getpid() &&
+        pthread_equal(exit_thread, pthread_self()) && !thread_level_interrupts())
+        start_resolver();
+}
+
+void line_start_callers(void)
+{
     const QMPIX_Address *nowhere;
-    if (resolver)
+    if (atomic_load(&resolver))
         return;
     /* This call loads the code that describes addresses. It could not be loaded later if a thread
      * that runs a constructor held the lock of the dynamic loader. */
     QMPIX_Library_describe("", 0, &nowhere);
     sem_init(&sites_to_resolve, 0, 0);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, RESOLVER_STACK);
-    /* The new thread must not handle signals that are meant for the program. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (!pthread_create(&thread, &attributes, run_resolver, NULL))
-        resolver = getpid();
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    atexit(end_resolver);
+    start_resolver();
 }
 
 /* ---- Callers: looking up an address ---------------------------------------------------------- */
@@ -196,7 +242,9 @@ const char *line_find_caller(const void *caller)
     struct site *site = find_in_bucket(caller, atomic_load_explicit(bucket, memory_order_acquire));
     if (!site && !(site = add_caller_site(caller, bucket)))
         return "?";
-    if (atomic_load(&site->state) == ASKED && resolver == getpid())
+    if (atomic_load(&site->state) == ASKED)
+        resume_resolver();
+    if (atomic_load(&site->state) == ASKED && atomic_load(&resolver) == getpid())
         wait_for_site(site);
     return atomic_load(&site->state) == KNOWN ? site->text : site->plain;
 }

@@ -15,9 +15,13 @@ uint64_t line_now(void);
  * Starts the thread that reads debug information for line_find_caller, or does nothing if it is
  * already running. The tool's `init` calls this function. A separate thread with a large stack is
  * needed because a thread of the program may have a small stack, or may run a signal handler that
- * has interrupted malloc. The separate thread makes no MPI call and blocks all signals.
+ * has interrupted malloc. The separate thread makes no MPI call and blocks all signals. It ends
+ * when exit begins, and is started again if the thread that exits makes a call from a new place.
  */
 void line_start_callers(void);
+
+/* Ends the thread if it is running, and waits for it, at most for some seconds. */
+void line_end_callers(void);
 
 /*
  * Returns a description of the place in the program where a call was made, such as "solve

@@ -166,6 +166,7 @@ static void report_exit(void)
     for (struct layer *layer = layer_list; layer; layer = layer->next)
         sink_flush(&layer->sink);
     unfinished_unwatch_signals();
+    line_end_callers();
 }
 
 /* The end is reported after all destructors, because a destructor of one of the program's libraries
