@@ -175,7 +175,7 @@ def test_an_installation_takes_about_8_mb(prefix):
         pytest.skip("the build is not configured as one for users")
     sizes = {path: path.stat().st_size for path in prefix.rglob("*") if path.is_file() and not path.is_symlink()}
     libraries = [path for path in sizes if path.read_bytes()[:4] == b"\x7fELF"]
-    limit = (7_900_000 if options["optimization"] == "3" else 7_650_000) + len(libraries) * segment_alignment(LIBQMPI)
+    limit = (7_990_000 if options["optimization"] == "3" else 7_740_000) + len(libraries) * segment_alignment(LIBQMPI)
     assert len(sizes) > 100 and sum(sizes.values()) <= limit, \
         sorted((size, str(path.relative_to(prefix))) for path, size in sizes.items())[-20:]
 
