@@ -13,24 +13,22 @@ enum { ESCAPE = '\2' };
 static const char separators[] = {'\n', QMPI_STATES_NAME, ESCAPE, '\0'}, letters[] = "lne";
 
 struct stated_layer {
-    char *identity, *name;
+    const char *identity, *name;
 };
 
 static struct stated_layer *layers; /* [tool_id] */
-static int layer_count;             /* elements, also those without an identity */
-static char *problems;              /* lines, ready for a statement */
-static bool stops;                  /* this process cannot run */
+static size_t layer_room;
+static int layer_count; /* elements, also those without an identity */
+static char *problems;  /* lines, ready for a statement */
+static bool stops;      /* this process cannot run */
 
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name)
 {
-    while (layer_count <= tool_id) {
-        layers = qmpi_memory_grow(layers, layer_count, sizeof *layers);
-        layers[layer_count++] = (struct stated_layer){0};
-    }
-    free(layers[tool_id].identity);
-    free(layers[tool_id].name);
-    layers[tool_id].identity = qmpi_copy(identity);
-    layers[tool_id].name = name ? qmpi_copy(name) : NULL;
+    if (!QMPI_MEMORY_RESERVE(layers, layer_room, (size_t)tool_id + 1))
+        qmpi_memory_exhausted();
+    if (layer_count <= tool_id)
+        layer_count = tool_id + 1;
+    layers[tool_id] = (struct stated_layer){identity, name};
 }
 
 static char *escape_separators(const char *text)

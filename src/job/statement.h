@@ -26,7 +26,7 @@ enum {
  * processes count as the same layer if they have equal identities. If two processes have such
  * layers in different orders, some of these layers count as different (see qmpi_job_number_layers).
  * A layer without an identity is left out. Messages use `name`; NULL: they do not list the layer.
- * The strings are copied. Called while the stack is built. */
+ * The strings are not copied, and must stay as they are. Called while the stack is built. */
 void qmpi_statement_set_layer(int tool_id, const char *identity, const char *name);
 
 /* Adds a problem of this process, as lines for qmpi_print. The process with launcher rank 0 prints

@@ -362,18 +362,18 @@ static void redirect_references(void)
 static void describe_to_job(const struct qmpi_layer *layer)
 {
     const struct qmpi_tool_entry *entry = layer->entry;
-    char *identity = qmpi_copy(layer->name);
+    char *with_options = NULL;
     for (int i = 0; i < entry->option_count; i++) {
         /* The length makes the text unambiguous, because values may contain commas and equals
          * signs. */
         const struct qmpi_tool_option *option = &entry->options[i];
-        char *more = qmpi_format("%s,%zu:%s=%s", identity, strlen(option->value), option->key,
-                                 option->value);
-        free(identity);
-        identity = more;
+        char *more = qmpi_format("%s,%zu:%s=%s", with_options ? with_options : layer->name,
+                                 strlen(option->value), option->key, option->value);
+        free(with_options);
+        with_options = more;
     }
-    qmpi_statement_set_layer(layer->tool_id, identity, layer->name);
-    free(identity);
+    qmpi_statement_set_layer(layer->tool_id, with_options ? with_options : layer->name,
+                             layer->name);
 }
 
 /* Reads QMPI_RANK_TIMEOUT, and reports an invalid value. */

@@ -80,10 +80,10 @@ def trace_calls(place, path):
 
 def trace_problems(place, path, ranks):
     """Checks that a trace is complete according to `qmpi trace`, and that all of its processes end
-    with MPI_Finalize."""
+    with MPI_Finalize or, if they use only sessions, with MPI_Session_finalize."""
     which = "rank 0" if ranks == 1 else f"ranks 0-{ranks - 1}"
     summary = qmpi_trace(place, path)
-    if not re.search(rf"(?m)^end +MPI_Finalize \({which}\)$", summary.stdout):
+    if not re.search(rf"(?m)^end +MPI_(Finalize|Session_finalize) \({which}\)$", summary.stdout):
         yield f"the trace says of its end: {re.findall('(?m)^end.*', summary.stdout)}"
     for line in summary.stdout.splitlines():
         if re.match("(recorded|dropped|cut off) ", line):
@@ -107,19 +107,34 @@ def told_by(kind, paths, place):
         else:
             functions = json.loads(text)["functions"]
             entries = functions.items() if kind == "count" else ((r["name"], r) for r in functions)
-            told |= {name: row["calls"] for name, row in entries}
+            for name, row in entries:
+                told[name] = told.get(name, 0) + row["calls"]
     return told
+
+
+def files_of_layer(ranks, layer, kind, folder):
+    """Returns the files that tell all calls of a layer, and a problem or None. If sessions outlive
+    MPI_Finalize, count and profile may write a file for each process at exit, beside the one for all."""
+    files = sorted(folder.glob(f"{kind}.{layer}*"))
+    processes = [path for path in files if path.name != f"{kind}.{layer}"]
+    if not files:
+        return [], f"layer {layer} ({kind}) wrote no file"
+    if len(files) == 1 or kind == "log":
+        return files, None
+    may_be_late = kind in ("count", "profile") and any(any(ledger.untold) for ledger, *_ in ranks)
+    problem = None if may_be_late and len(processes) == len(ranks) else \
+        f"layer {layer} ({kind}) wrote {', '.join(path.name for path in files)}"
+    return processes, problem
 
 
 def bundled_layer(ranks, layer, kind, place, folder):
     """Checks the output of a bundled tool for all ranks that have this layer. `ranks` contains for
     each of them (ledger, arrivals, number of the layer in this rank)."""
-    files = sorted(folder.glob(f"{kind}.{layer}*"))
+    files, problem = files_of_layer(ranks, layer, kind, folder)
+    if problem:
+        yield problem
     if not files:
-        yield f"layer {layer} ({kind}) wrote no file"
         return
-    if len(files) > 1 and kind != "log":
-        yield f"layer {layer} ({kind}) wrote {', '.join(path.name for path in files)}"
     if kind == "trace":
         yield from (f"layer {layer} ({kind}): {line}" for line in trace_problems(place, files[0], len(ranks)))
     told = told_by(kind, files, place)
