@@ -5,7 +5,6 @@
 
 #include "util/util.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -211,35 +210,28 @@ static struct process find_script(const struct process *process)
 
 /* ---- Children of ranks ----------------------------------------------------------------------- */
 
-/* Returns whether a process has loaded the libqmpi of this process. The library is found by name,
- * because there is none in the tests of this file and in the command qmpi. */
-static bool uses_qmpi(long pid)
+/* Returns whether a process has loaded an MPI library: libmpi, libmpich, or a similar name. */
+static bool uses_mpi(long pid)
 {
-    Dl_info info;
-    const void *address = dlsym(RTLD_DEFAULT, "QMPIX_Get_version");
-    char *line = NULL, *path = NULL;
+    char *line = NULL;
     size_t room = 0;
     bool found = false;
-    if (address && dladdr(address, &info))
-        path = realpath(info.dli_fname, NULL);
-    FILE *stream = path ? open_proc(pid, "maps") : NULL;
+    FILE *stream = open_proc(pid, "maps");
     while (stream && !found && getline(&line, &room, stream) > 0) {
-        const char *name = strchr(line, '/');
-        const size_t length = strlen(path);
-        found = name && !strncmp(name, path, length) && name[length] == '\n';
+        const char *path = strchr(line, '/');
+        found = path && !strncmp(qmpi_text_base_name(path), "libmpi", 6);
     }
     if (stream)
         fclose(stream);
     free(line);
-    free(path);
     return found;
 }
 
-/* Another parent that was started as a rank is a wrapper, which has started the program that is the
- * rank. */
+/* Another parent that was started as a rank is a wrapper, such as a shell into which libqmpi is
+ * preloaded. It has started the program that is the rank. */
 static bool find_child(const struct process *process)
 {
-    return has_string(process->parent, "environ", is_rank) && uses_qmpi(process->parent);
+    return has_string(process->parent, "environ", is_rank) && uses_mpi(process->parent);
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ const char *tool_run_job(void);
 bool tool_run_has_programs(void);
 
 /* Returns whether this process was started by a rank, and not by a launcher: its parent was started
- * as a rank and has loaded libqmpi. The process has then inherited the rank's variables. */
+ * as a rank and has loaded an MPI library. The process has then inherited the rank's variables. */
 bool tool_run_is_child(void);
 
 /* Returns the name of the program without its directory. */

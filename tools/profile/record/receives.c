@@ -326,11 +326,26 @@ static bool is_receive_cancelled(const struct status_place *place)
     return cancelled;
 }
 
+/* Finds the bytes that a read of a file got. The function for receives cannot be used, because Open
+ * MPI does not set whether a read was cancelled. */
+static bool find_read_bytes(const struct status_place *place, uint64_t *bytes)
+{
+    MPI_Status status;
+    MPI_Count came = 0;
+    if (!argument_status_at(place->call, place->argument, place->element, &status))
+        return false;
+    PMPI_Get_elements_x(&status, MPI_BYTE, &came);
+    *bytes = came > 0 ? (uint64_t)came : 0;
+    return true;
+}
+
 /* Finds the bytes that a receive got. Returns false if there is no status, because memory was
  * exhausted. */
 static bool find_received_bytes(const struct receive *receive, const struct status_place *place,
                                 uint64_t *bytes)
 {
+    if (receive->is_read)
+        return find_read_bytes(place, bytes);
     MPI_Count came = 0;
     const int result =
         QMPIX_Call_get_status_bytes(place->call, place->argument, place->element, &came);
