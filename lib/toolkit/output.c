@@ -435,10 +435,13 @@ static bool take_file(const char *path, bool creates)
 static int find_expected(struct tool_output *output)
 {
     int number = 1;
-    while (output->first_head && number < NUMBERS &&
-           (is_complete(make_path(output, number, true)) ||
-            is_complete(make_path(output, number, false))))
+    while (output->first_head && number < NUMBERS) {
+        const bool first = is_complete(make_path(output, number, true));
+        const bool mine = is_complete(make_path(output, number, false));
+        if (output->is_early ? !(first && mine) : !(first || mine))
+            break;
         number++;
+    }
     return number;
 }
 

@@ -260,6 +260,23 @@ static void all_ranks_of_a_program_have_the_same_number(void **state)
     unlink("out.0");
 }
 
+/* Before MPI_Init, rank 0 of this program may have written a file before rank 1 began. */
+static void a_file_of_another_rank_is_no_sign_of_an_earlier_program_before_mpi_init(void **state)
+{
+    (void)state;
+    for (int ranks = 1; ranks <= 2; ranks++) {
+        struct tool_output output = make_output("out", 1, true);
+        make_file("out.0", "of this or the first program", BEFORE);
+        if (ranks == 2)
+            make_file("out.1", "of the first program", BEFORE);
+        output.is_early = true;
+        assert_string_equal(tool_output_claim(&output, false), ranks == 1 ? "out.1" : "out.2.1");
+        tool_output_clear(&output);
+    }
+    unlink("out.0");
+    unlink("out.1");
+}
+
 static void files_stay_where_the_program_began(void **state)
 {
     (void)state;
@@ -300,6 +317,7 @@ int main(void)
         cmocka_unit_test(a_file_that_is_opened_at_once_is_created),
         cmocka_unit_test(a_file_that_appears_meanwhile_is_not_replaced),
         cmocka_unit_test(all_ranks_of_a_program_have_the_same_number),
+        cmocka_unit_test(a_file_of_another_rank_is_no_sign_of_an_earlier_program_before_mpi_init),
         cmocka_unit_test(files_stay_where_the_program_began),
         cmocka_unit_test(a_device_is_not_claimed),
     };

@@ -363,8 +363,10 @@ static void write_first(struct sink *sink, struct first_line *line, bool may_pri
  * process may be killed. */
 static void open_sink_file(struct sink *sink, struct first_line *line, bool may_print)
 {
-    if (sink->path)
+    if (sink->path) {
+        output_of(sink)->is_early = !tool_world_is_open();
         sink->path = tool_output_claim(output_of(sink), true);
+    }
     const int flags = O_CREAT | O_TRUNC | O_APPEND;
     const int problem = sink->path ? qmpi_output_open(&sink->file, sink->path, flags, 0666) : 0;
     char *const arguments[] = {sink->writer, "write-log", (char *)(uintptr_t)sink->path, NULL};
