@@ -36,10 +36,12 @@ static bool read_status(const char *path, uint64_t *start, bool *has_ended)
     return true;
 }
 
+/* Reads the status of the first thread, which has the start and the number of threads of the
+ * process. An emulator replaces the status of the emulated process itself. */
 static bool read_status_of(int64_t id, uint64_t *start, bool *has_ended)
 {
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/stat", id);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/task/%" PRId64 "/stat", id, id);
     return read_status(path, start, has_ended);
 }
 
@@ -56,8 +58,10 @@ static uint64_t find_host(void)
 struct qmpi_liveness_process qmpi_liveness_self(void)
 {
     struct qmpi_liveness_process self = {.host = find_host(), .id = getpid()};
+    char path[64];
     bool has_ended;
-    if (!read_status("/proc/self/stat", &self.start, &has_ended))
+    snprintf(path, sizeof path, "/proc/self/task/%" PRId64 "/stat", self.id);
+    if (!read_status(path, &self.start, &has_ended))
         self.start = 0;
     return self;
 }
