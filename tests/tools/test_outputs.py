@@ -372,7 +372,7 @@ def test_a_child_of_a_rank_does_not_take_the_place_of_the_rank(tmp_path):
 
 @pytest.mark.parametrize("steps", [(), ("initialized",)], ids=["new", "open"])
 def test_the_log_of_a_rank_that_a_program_has_started_has_the_rank(tmp_path, steps):
-    """The parent is a shell, but has loaded libqmpi, so the process might be a child of a rank until it calls MPI_Init."""
+    """The parent is a shell into which libqmpi is preloaded. It has no MPI library, so it is not the rank itself."""
     result = run_mpi(STEPS, *steps, "init", "barrier", "finalize", cwd=tmp_path, tools="log,output=log",
                      wrapper=["sh", "-c", '"$@"; exit $?', "-"], env={"QMPI_TOOL_PATH": TOOL_PATH})
     assert (result.returncode, result.messages) == (0, [])
