@@ -93,6 +93,7 @@ struct state {
 
 struct program {
     const struct qmpi_frame_tables *tables;
+    uintptr_t address; /* of the instruction whose rule is read */
     uint64_t code_factor;
     int64_t data_factor;
     unsigned char pointer; /* the encoding of addresses */
@@ -148,13 +149,18 @@ struct value {
     uint64_t number;              /* sums and products wrap around */
 };
 
-static bool push_register(const struct qmpi_frame_tables *tables, uint64_t number, int64_t offset,
+static bool push_register(const struct program *program, uint64_t number, int64_t offset,
                           struct value *value)
 {
+    const struct qmpi_frame_tables *tables = program->tables;
     const bool is_scale = tables->scale && number == tables->scale;
+    /* If the return address is in no register, its number means the address of the instruction. */
+    const bool is_address = !tables->ra_is_register && number == tables->ra;
     value->base = number == tables->sp ? SP : number == tables->fp ? FP : NUMBER;
-    value->number = (uint64_t)offset + (is_scale ? tables->scale_value : 0);
-    return value->base != NUMBER || is_scale;
+    value->number = (uint64_t)offset + (is_scale     ? tables->scale_value
+                                        : is_address ? program->address
+                                                     : 0);
+    return value->base != NUMBER || is_scale || is_address;
 }
 
 /* Determines the number that an operation pushes. Returns false if the operation pushes none, or is
@@ -181,6 +187,7 @@ static bool push_number(uint64_t operation, struct qmpi_frame_bytes *reader, str
  * operation is not supported for these values. */
 static bool combine(uint64_t operation, struct value *left, const struct value *right)
 {
+    const bool are_numbers = left->base == NUMBER && right->base == NUMBER;
     switch (operation) {
     case DW_OP_plus:
         left->number += right->number;
@@ -193,16 +200,27 @@ static bool combine(uint64_t operation, struct value *left, const struct value *
         return right->base == NUMBER;
     case DW_OP_mul:
         left->number *= right->number;
-        return left->base == NUMBER && right->base == NUMBER;
+        return are_numbers;
+    case DW_OP_and:
+        left->number &= right->number;
+        return are_numbers;
+    case DW_OP_shl:
+        left->number = right->number < 64 ? left->number << right->number : 0;
+        return are_numbers;
+    case DW_OP_ge:
+        left->number = (int64_t)left->number >= (int64_t)right->number;
+        return are_numbers;
     default:
         return false;
     }
 }
 
 /*
- * Reads one of the expressions that compilers use. In functions that realign the stack, this is fp
- * + offset, or the word that is stored there (`is_stored`). In functions with scalable vectors in
- * their frame, it may also be sp or fp + offset + the size of the vectors.
+ * Reads one of the expressions that compilers and linkers use. In functions that realign the stack,
+ * this is fp + offset, or the word that is stored there (`is_stored`). In functions with scalable
+ * vectors in their frame, it may also be sp or fp + offset + the size of the vectors. In the code
+ * of linkers through which functions are called (PLT), it is sp + 8, or sp + 16 after an
+ * instruction that the lowest bits of the address determine.
  */
 static bool read_expression(const struct program *program, struct qmpi_frame_bytes *reader,
                             struct value *value, bool *is_stored)
@@ -229,11 +247,11 @@ static bool read_expression(const struct program *program, struct qmpi_frame_byt
         } else if (count == VALUES) {
             good = false;
         } else if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31) {
-            good = push_register(program->tables, operation - DW_OP_breg0, read_sleb(&inner),
+            good = push_register(program, operation - DW_OP_breg0, read_sleb(&inner),
                                  &values[count++]);
         } else if (operation == DW_OP_bregx) {
             const uint64_t number = read_uleb(&inner);
-            good = push_register(program->tables, number, read_sleb(&inner), &values[count++]);
+            good = push_register(program, number, read_sleb(&inner), &values[count++]);
         } else {
             good = push_number(operation, &inner, &values[count++]);
         }
@@ -465,7 +483,7 @@ struct qmpi_frame_rule qmpi_frame_table_read(const struct qmpi_frame_tables *tab
                                              uintptr_t place, uintptr_t function, uintptr_t address)
 {
     const struct qmpi_frame_rule unknown = {.base = QMPI_FRAME_UNKNOWN};
-    struct program program = {.tables = tables};
+    struct program program = {.tables = tables, .address = address};
     struct qmpi_frame_bytes reader, common;
     if (!open_record(segment, place, &reader))
         return unknown;

@@ -84,6 +84,15 @@ static const unsigned char x86_bytes[] = {
     0x00, 0x41, 0x0e, 0x10, 0x86, 0x02, 0x43, 0x0d, 0x06, 0x4c, 0x83, 0x03, 0x5e, 0x0c, 0x07, 0x08,
 };
 
+/* GNU ld for x86-64: the code through which functions are called (PLT). In each of its entries of
+ * 16 bytes, the second instruction, which ends at byte 11, pushes a word. */
+static const unsigned char linkage_bytes[] = {
+    0x14, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x7a, 0x52, 0x00, 0x01, 0x78, 0x10, 0x01,
+    0x1b, 0x0c, 0x07, 0x08, 0x90, 0x01, 0x00, 0x00, 0x24, 0x00, 0x00, 0x00, 0x1c, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x60, 0x03, 0x00, 0x00, 0x00, 0x0e, 0x10, 0x46, 0x0e, 0x18, 0x4a, 0x0f,
+    0x0b, 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22, 0x00, 0x00, 0x00, 0x00,
+};
+
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 enum { FUNCTION = 0x4000 };
@@ -164,6 +173,17 @@ static void functions_whose_return_address_was_pushed_have_rules(void **unused)
     ASSERT_RULE(&x86_64, x86_bytes, USUAL, 0xc, QMPI_FRAME_SP, 64, 0, 1);
     ASSERT_RULE(&x86_64, x86_bytes, REALIGNS, 0x21, QMPI_FRAME_FP, 16, 2, 1);
     ASSERT_RULE(&x86_64, x86_bytes, REALIGNS, 0x2e, QMPI_FRAME_SP, 8, 2, 1);
+}
+
+static void code_of_linkers_through_which_functions_are_called_has_rules(void **unused)
+{
+    enum { LINKAGE = 0x18 };
+    (void)unused;
+    ASSERT_RULE(&x86_64, linkage_bytes, LINKAGE, 0x0, QMPI_FRAME_SP, 16, 0, 1);
+    ASSERT_RULE(&x86_64, linkage_bytes, LINKAGE, 0x6, QMPI_FRAME_SP, 24, 0, 1);
+    ASSERT_RULE(&x86_64, linkage_bytes, LINKAGE, 0x290, QMPI_FRAME_SP, 8, 0, 1);
+    ASSERT_RULE(&x86_64, linkage_bytes, LINKAGE, 0x296, QMPI_FRAME_SP, 8, 0, 1);
+    ASSERT_RULE(&x86_64, linkage_bytes, LINKAGE, 0x29b, QMPI_FRAME_SP, 16, 0, 1);
 }
 
 /* ---- Other records --------------------------------------------------------------------------- */
@@ -294,6 +314,7 @@ int main(void)
         cmocka_unit_test(functions_without_frame_pointer_have_rules),
         cmocka_unit_test(functions_with_scalable_vectors_have_rules),
         cmocka_unit_test(functions_whose_return_address_was_pushed_have_rules),
+        cmocka_unit_test(code_of_linkers_through_which_functions_are_called_has_rules),
         cmocka_unit_test(special_functions_have_rules_of_their_own),
         cmocka_unit_test(features_of_another_processor_are_not_supported),
         cmocka_unit_test(damaged_records_are_read_without_a_fault),

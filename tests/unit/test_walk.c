@@ -174,12 +174,14 @@ _Unwind_Reason_Code qmpi_frame_personality(void)
 
 static void assert_compared(int at_least)
 {
-    assert_int_equal(wrong, 0);
-    assert_int_equal(fell_back, 0);
-    assert_true(compared >= at_least);
+    const int were_compared = compared, were_wrong = wrong, have_fallen_back = fell_back,
+              were_again = again;
+    compared = wrong = fell_back = again = 0; /* also if an assertion fails */
+    assert_int_equal(were_wrong, 0);
+    assert_int_equal(have_fallen_back, 0);
+    assert_true(were_compared >= at_least);
     /* A rule is looked for again if another rule has taken its place in the table. This is rare. */
-    assert_true(again * 4 < compared);
-    compared = again = 0;
+    assert_true(were_again * 4 < were_compared);
 }
 
 /* ---- Stacks ---------------------------------------------------------------------------------- */
@@ -313,9 +315,8 @@ static void visit_nothing(void)
 {
 }
 
-/* Lets a timer interrupt functions at any instruction, also at their first and last ones.
- * Meanwhile, no function is called through the code of the linker (PLT), whose frames the walk does
- * not support. */
+/* Lets a timer interrupt functions at any instruction, also at their first and last ones, and in
+ * the code of the linker through which functions of libraries are called (PLT). */
 static void *be_interrupted(void *data)
 {
     enum { SAMPLES = 300, ROUNDS = 2000000 };
