@@ -380,3 +380,15 @@ def test_the_log_of_a_rank_that_a_program_has_started_has_the_rank(tmp_path, ste
     for rank in (0, 1):
         text = (tmp_path / f"log.{rank}").read_text()
         assert ("MPI_Initialized" in text) == bool(steps) and "MPI_Finalize" in text
+
+
+@pytest.mark.parametrize("steps", [(), ("initialized",)], ids=["new", "open"])
+def test_the_log_of_a_child_that_initializes_mpi_has_the_rank(tmp_path, steps):
+    """The file of the child has the process id in its name until MPI is initialized."""
+    result = run_mpi(STEPS, "go_on_in_child", *steps, "init", "barrier", "finalize", cwd=tmp_path, tools="log,output=log",
+                     env={"QMPI_TOOL_PATH": TOOL_PATH})
+    assert (result.returncode, result.messages) == (0, [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log.0", "log.1"]
+    for rank in (0, 1):
+        text = (tmp_path / f"log.{rank}").read_text()
+        assert ("MPI_Initialized" in text) == bool(steps) and "MPI_Finalize" in text

@@ -316,6 +316,17 @@ static void fork_and_go_on(void)
         waitpid(child, NULL, 0);
 }
 
+/* The child carries out the steps that follow. This process ends as the child does. */
+static void go_on_in_child(void)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0)
+        return;
+    waitpid(child, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
 static void fork_and_ask(void)
 {
     const pid_t child = fork();
@@ -518,6 +529,8 @@ static int other_step(const char *step, const char *value)
         fork_and_exit(atoi(value));
     else if (!strcmp(step, "fork_and_go_on"))
         fork_and_go_on();
+    else if (!strcmp(step, "go_on_in_child"))
+        go_on_in_child();
     else if (!strcmp(step, "child"))
         fork_and_ask();
     else if (!strcmp(step, "use_up_memory"))
