@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The first finding of profile explains why a job hangs: which ranks wait in which calls, and for which rank."""
+import contextlib
 import json
 import os
 import re
@@ -11,10 +12,11 @@ import pytest
 from findings_support import PROGRAMS, SOURCES
 from processors import processors
 from profile_support import TOOL_PATH, load
-from support import ASAN, LIBQMPI, QMPI, clean_environment, launch
+from support import ASAN, LIBQMPI, MPI_NAME, QMPI, clean_environment, launch
 
 SECONDS = 60
 DEADLOCK = "deadlock"
+REQUESTED = ",save-signal=SIGUSR2"
 
 
 def line_of(mark):
@@ -70,17 +72,21 @@ CASES = {
 
 
 class Job:
-    """A job that hangs. By default, its processes save their data each second."""
+    """A job that hangs. By default, its processes save their data each second. Ranks of MPICH sleep while they wait
+    (yielding.c), so they share a processor."""
 
     def __init__(self, folder, case, ranks, options=",checkpoint=1"):
+        self.held = contextlib.ExitStack()
+        self.held.enter_context(processors(1 if MPI_NAME == "mpich" else ranks))
         self.paths = [folder / f"r{rank}.json" for rank in range(ranks)]
         self.folder, self.ranks = folder, ranks
         environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH,
                        "QMPI_TOOLS": f"profile,output=r%r.json{options}"}
         libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
+        self.messages = self.held.enter_context(open(folder / "messages", "w+", encoding="utf-8", errors="replace"))
         self.process = subprocess.Popen(
             [*launch(ranks, LD_PRELOAD=libraries), PROGRAMS / "tools_hangs", case], cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            stdin=subprocess.DEVNULL, stdout=self.messages, stderr=self.messages, start_new_session=True)
 
     def signal(self, number):
         for rank in range(self.ranks):
@@ -99,6 +105,12 @@ class Job:
         except ProcessLookupError:
             pass
         self.process.communicate(timeout=SECONDS)
+        self.held.close()
+
+    def describe(self):
+        """Returns what is known of a job that does not do what it should."""
+        self.messages.seek(0)
+        return f"status {self.process.poll()}, {sorted(os.listdir(self.folder))}, {self.messages.read()}"
 
 
 def print_report(*arguments):
@@ -124,22 +136,23 @@ def wait_for_verdict(job, kind, parts, request=0):
     """Waits until the first finding has this kind and text. The processes save their data one after the other, so
     the finding is right only after each process has saved its data in its last call. The signal `request`, if any, asks
     the processes to save."""
-    end, findings = time.monotonic() + SECONDS, []
-    while time.monotonic() < end:
+    end, findings, has_ended = time.monotonic() + SECONDS, [], False
+    while time.monotonic() < end and not has_ended:
+        has_ended = job.process.poll() is not None
         if request:
             job.signal(request)
         findings = find(job.paths)
         if findings and findings[0]["kind"] == kind and says(findings[0], parts):
             return findings[0]
         time.sleep(.1)
-    raise AssertionError(findings)
+    raise AssertionError(findings, job.describe())
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_first_finding_tells_why_a_job_hangs(tmp_path, case):
     ranks, kind, rank, peer, parts = CASES[case]
-    with processors(ranks), Job(tmp_path, case, ranks) as job:
-        first = wait_for_verdict(job, kind, parts)
+    with Job(tmp_path, case, ranks, options=REQUESTED) as job:
+        first = wait_for_verdict(job, kind, parts, request=signal.SIGUSR2)
     findings = find(job.paths)
     assert (first["rank"], first["peer"]) == (rank, peer)
     assert first["function"] in first["summary"] and f"hangs.c:{first['line']}" in first["summary"]
@@ -165,7 +178,7 @@ def check_page(folder, paths, finding):
 
 def test_a_signal_asks_for_the_data_of_a_job_that_hangs(tmp_path):
     ranks, kind, rank, peer, parts = CASES["tags"]
-    with processors(ranks), Job(tmp_path, "tags", ranks, options=",save-signal=SIGUSR2") as job:
+    with Job(tmp_path, "tags", ranks, options=REQUESTED) as job:
         first = wait_for_verdict(job, kind, parts, request=signal.SIGUSR2)
         assert job.process.poll() is None
         assert [load(path)["ending"] for path in job.paths] == ["checkpoint"] * ranks
@@ -173,7 +186,7 @@ def test_a_signal_asks_for_the_data_of_a_job_that_hangs(tmp_path):
 
 
 def test_the_peers_and_tags_for_which_calls_wait_are_in_the_file(tmp_path):
-    with processors(2), Job(tmp_path, "tags", 2) as job:
+    with Job(tmp_path, "tags", 2) as job:
         wait_for_verdict(job, *(CASES["tags"][i] for i in (1, 4)))
     flights = {rank: load(job.paths[rank])["in_flight"][0] for rank in range(2)}
     assert [flight["communicator"] for flight in flights.values()] == ["MPI_COMM_WORLD"] * 2
@@ -190,7 +203,7 @@ def test_the_peers_and_tags_for_which_calls_wait_are_in_the_file(tmp_path):
 
 def test_a_single_file_says_for_whom_its_rank_waits_and_which_data_is_missing(tmp_path):
     ranks, kind, _, _, parts = CASES["absent"]
-    with processors(ranks), Job(tmp_path, "absent", ranks) as job:
+    with Job(tmp_path, "absent", ranks) as job:
         wait_for_verdict(job, kind, parts)
     finding, *_ = find(job.paths[1:2])
     place = at("MPI_Recv from rank 0", "absent 1")
@@ -212,7 +225,7 @@ def end_by_signal(folder, case, ranks):
     """Ends all processes by a signal and returns their files. Returns None if a file is missing: when one process
     has ended, the launcher may kill another one before that has saved its data."""
     folder.mkdir()
-    with processors(ranks), Job(folder, case, ranks, options="") as job:
+    with Job(folder, case, ranks, options="") as job:
         assert holds(lambda: all((folder / f"pid.{number}").exists() for number in range(ranks)), SECONDS)
         time.sleep(2)
         job.signal(signal.SIGTERM)

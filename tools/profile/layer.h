@@ -142,6 +142,8 @@ struct layer_saving {
     bool runs;
     atomic_bool stop;
     atomic_bool writes; /* A checkpoint is being written. */
+    /* `paused`: no checkpoint may be written now. `missed`: one was wanted meanwhile. */
+    atomic_bool paused, missed;
     pthread_t thread;
     sem_t wanted; /* posted to ask for a checkpoint (also by signal handlers), or to stop */
 };

@@ -168,8 +168,9 @@ QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
         print_notice(layer, &notice);
     if (reports && result) {
         /* If output= contains %r, the checkpoint may have the same name as the result. Therefore,
-         * the checkpoint is removed before the result is written. Otherwise, finish_gather would
-         * remove the result. */
+         * the checkpoint is removed before the result is written, and no other one is written.
+         * Otherwise, finish_gather would remove the result. */
+        save_stop_checkpoints(layer);
         save_remove_checkpoint(layer);
         save_job_result(layer, result);
         result = NULL;
@@ -180,6 +181,7 @@ QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
 
 static void finish_gather(struct layer *layer, bool good)
 {
+    save_stop_checkpoints(layer);
     if (!good)
         return; /* This process writes its own result when it exits. */
     atomic_store(&layer->reported, true);
@@ -207,4 +209,5 @@ void gather_world(struct layer *layer)
     MPI_Comm comm;
     layer->has_failed =
         !tool_world_create_comm(layer->tool_id, &comm) || !gather_and_finish(layer, comm);
+    save_stop_checkpoints(layer); /* also without a communicator */
 }

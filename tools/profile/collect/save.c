@@ -448,13 +448,18 @@ static void replace_checkpoint(struct layer *layer, bool quiet)
 }
 
 /* Writes no checkpoint if the process is ending or has reported, because the final file is more
- * complete and has the same name. */
-static void write_checkpoint(struct layer *layer, bool quiet)
+ * complete and has the same name; and none while checkpoints are paused. Returns false if they
+ * are. */
+static bool write_checkpoint(struct layer *layer)
 {
     atomic_store(&layer->saving.writes, true);
-    if (!atomic_load(&is_ending) && !atomic_load(&layer->reported))
-        replace_checkpoint(layer, quiet);
+    const bool may_write = !atomic_load(&layer->saving.paused);
+    if (!may_write)
+        atomic_store(&layer->saving.missed, true);
+    else if (!atomic_load(&is_ending) && !atomic_load(&layer->reported))
+        replace_checkpoint(layer, false);
     atomic_store(&layer->saving.writes, false);
+    return may_write;
 }
 
 /* On rank 0, tells the user that the signal has caused a checkpoint. */
@@ -485,10 +490,10 @@ static void *run_checkpoints(void *data)
         const int result = wait_for_checkpoint(layer, &when);
         if (atomic_load(&layer->saving.stop))
             return NULL;
-        write_checkpoint(layer, false);
+        const bool is_written = write_checkpoint(layer);
         if (result == ETIMEDOUT)
             add_interval(&when, layer->options.checkpoint);
-        else
+        else if (is_written)
             report_checkpoint(layer);
     }
 }
@@ -517,8 +522,27 @@ static int start_thread(struct layer *layer)
  * fails, that is reported. */
 void save_last_checkpoint(struct layer *layer)
 {
-    if (layer->options.checkpoint)
-        write_checkpoint(layer, true);
+    atomic_store(&layer->saving.writes, true);
+    if (layer->options.checkpoint && !atomic_load(&is_ending) && !atomic_load(&layer->reported))
+        replace_checkpoint(layer, true);
+    atomic_store(&layer->saving.writes, false);
+}
+
+/* The thread may be writing to a slow file system, so this thread sleeps while it waits. It does
+ * not wait for a lock, which it would hold if it called `exit` before the end of the pause. */
+void save_pause_checkpoints(struct layer *layer)
+{
+    const struct timespec moment = {0, 100000};
+    atomic_store(&layer->saving.paused, true);
+    while (atomic_load(&layer->saving.writes))
+        nanosleep(&moment, NULL);
+}
+
+void save_resume_checkpoints(struct layer *layer)
+{
+    atomic_store(&layer->saving.paused, false);
+    if (atomic_exchange(&layer->saving.missed, false))
+        sem_post(&layer->saving.wanted);
 }
 
 void save_start_checkpoints(struct layer *layer)

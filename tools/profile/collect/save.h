@@ -30,7 +30,13 @@ void save_current(struct layer *layer);
  * the thread does not run yet. A failure is reported. */
 void save_start_checkpoints(struct layer *layer);
 
-/* Writes a checkpoint now, if the option checkpoint= is given. The thread must not run. */
+/* Between these calls, the thread writes no checkpoint, so that the caller may change data that a
+ * checkpoint contains. save_pause_checkpoints waits for a checkpoint that is being written. A
+ * checkpoint that is wanted meanwhile is written after save_resume_checkpoints. */
+void save_pause_checkpoints(struct layer *layer);
+void save_resume_checkpoints(struct layer *layer);
+
+/* Writes a checkpoint now, if the option checkpoint= is given. Checkpoints must be paused. */
 void save_last_checkpoint(struct layer *layer);
 
 /* Stops the thread that writes checkpoints, and waits for a checkpoint that is being written. */

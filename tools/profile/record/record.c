@@ -162,9 +162,10 @@ static void begin_finalize_world(struct layer *layer, const QMPIX_Call *call,
                                  const QMPIX_Word *word, MPI_Session session)
 {
     call_add_early(layer, call);
-    save_stop_checkpoints(layer);
+    save_pause_checkpoints(layer);
     call_show_early(layer, call, word);
     objects_end(layer, true);
+    save_resume_checkpoints(layer); /* The other ranks may never come. */
     gather_world(layer);
     if (!layer->has_failed) {
         layer->merged_calls = threads_count_calls(layer->tool_id, layer->options.depth);
@@ -202,11 +203,12 @@ static void finish_world(struct layer *layer)
         return;
     layer->finalize = (struct layer_finalize){NULL, NULL};
     atomic_store(&layer->closed, true);
-    save_stop_checkpoints(layer);
+    save_pause_checkpoints(layer);
     call_show_early(layer, call, word);
     save_last_checkpoint(layer); /* The other ranks may never come. */
     regions_finish(layer);
     objects_end(layer, true);
+    save_resume_checkpoints(layer);
     gather_world(layer);
     call_hide_early(layer, word);
     save_unwatch_signals();
@@ -236,7 +238,7 @@ static bool begin_session_finalize(struct layer *layer, const QMPIX_Call *call,
         return false;
     const bool gathers = tool_world_sessions_end(&layer->sessions, session, &comm, &last);
     if (gathers) {
-        save_stop_checkpoints(layer);
+        save_pause_checkpoints(layer);
         call_add_early(layer, call);
     }
     if (last) {
@@ -245,6 +247,7 @@ static bool begin_session_finalize(struct layer *layer, const QMPIX_Call *call,
     }
     if (gathers) {
         call_show_early(layer, call, word);
+        save_resume_checkpoints(layer);
         gather_on(layer, comm);
         call_hide_early(layer, word);
         if (!last) {
