@@ -20,6 +20,16 @@
  * or 8. */
 extern size_t arguments_handle_size __attribute__((visibility("hidden")));
 
+/* These are the places of the arguments of MPI_Send and similar functions, and of MPI_Recv. */
+enum {
+    MESSAGE_COUNT = 1,
+    MESSAGE_TYPE = 2,
+    MESSAGE_PEER = 3,
+    MESSAGE_TAG = 4,
+    MESSAGE_COMM = 5,
+    MESSAGE_STATUS = 6
+};
+
 /* Sets arguments_handle_size. A tool must call this in `init`. */
 void arguments_find_size(void);
 

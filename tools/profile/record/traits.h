@@ -24,17 +24,6 @@ enum traits_end {
     ENDS_RECEIVING /* The calls receive one message. */
 };
 
-/* The indices of arguments that the functions with ENDS_SENDING and ENDS_RECEIVING have in common,
- * such as MPI_Send and MPI_Recv. */
-enum {
-    MESSAGE_COUNT = 1,
-    MESSAGE_TYPE = 2,
-    MESSAGE_PEER = 3,
-    MESSAGE_TAG = 4,
-    MESSAGE_COMM = 5,
-    MESSAGE_STATUS = 6
-};
-
 /* The effect of a function on requests, above all on those of receives. */
 enum traits_receives {
     RECEIVES_NOTHING,

@@ -44,16 +44,6 @@ enum trait_action {
     DOES_CONTROL /* MPI_Pcontrol, and the calls that begin or end MPI: see control.h */
 };
 
-/* Positions of the arguments of MPI_Send and similar functions, and of MPI_Recv. */
-enum {
-    MESSAGE_COUNT = 1,
-    MESSAGE_TYPE = 2,
-    MESSAGE_PEER = 3,
-    MESSAGE_TAG = 4,
-    MESSAGE_COMM = 5,
-    MESSAGE_STATUS = 6
-};
-
 struct traits {
     unsigned char action;                 /* enum trait_action */
     struct pending_completion completion; /* for DOES_COMPLETE only */
