@@ -185,6 +185,17 @@ def test_a_signal_asks_for_the_data_of_a_job_that_hangs(tmp_path):
     assert (first["rank"], first["peer"]) == (rank, peer)
 
 
+def test_checkpoints_go_on_while_a_process_waits_in_finalize(tmp_path):
+    ranks, kind, _, _, parts = CASES["finalized"]
+    with Job(tmp_path, "finalized", ranks) as job:
+        wait_for_verdict(job, kind, parts)
+
+        def time_of_finalize():
+            return {flight["name"]: flight["time"] for flight in load(job.paths[1])["in_flight"]}["MPI_Finalize"]
+        first = time_of_finalize()
+        assert holds(lambda: time_of_finalize() > first + 1, SECONDS)
+
+
 def test_the_peers_and_tags_for_which_calls_wait_are_in_the_file(tmp_path):
     with Job(tmp_path, "tags", 2) as job:
         wait_for_verdict(job, *(CASES["tags"][i] for i in (1, 4)))

@@ -142,8 +142,7 @@ struct layer_saving {
     bool runs;
     atomic_bool stop;
     atomic_bool writes; /* A checkpoint is being written. */
-    /* `paused`: no checkpoint may be written now. `missed`: one was wanted meanwhile. */
-    atomic_bool paused, missed;
+    atomic_bool paused; /* No checkpoint may be written now. */
     pthread_t thread;
     sem_t wanted; /* posted to ask for a checkpoint (also by signal handlers), or to stop */
 };

@@ -447,19 +447,30 @@ static void replace_checkpoint(struct layer *layer, bool quiet)
     free(problem);
 }
 
-/* Writes no checkpoint if the process is ending or has reported, because the final file is more
- * complete and has the same name; and none while checkpoints are paused. Returns false if they
- * are. */
-static bool write_checkpoint(struct layer *layer)
+/* Waits while checkpoints are paused. Returns false if the thread is to stop. */
+static bool begin_checkpoint(struct layer *layer)
 {
-    atomic_store(&layer->saving.writes, true);
-    const bool may_write = !atomic_load(&layer->saving.paused);
-    if (!may_write)
-        atomic_store(&layer->saving.missed, true);
-    else if (!atomic_load(&is_ending) && !atomic_load(&layer->reported))
-        replace_checkpoint(layer, false);
+    const struct timespec moment = {0, 1000000};
+    for (;;) {
+        while (atomic_load(&layer->saving.paused)) {
+            if (atomic_load(&layer->saving.stop))
+                return false;
+            nanosleep(&moment, NULL);
+        }
+        atomic_store(&layer->saving.writes, true);
+        if (!atomic_load(&layer->saving.paused))
+            return true;
+        atomic_store(&layer->saving.writes, false);
+    }
+}
+
+/* Writes no checkpoint if the process is ending or has reported, because the final file is more
+ * complete and has the same name. */
+static void write_checkpoint(struct layer *layer, bool quiet)
+{
+    if (!atomic_load(&is_ending) && !atomic_load(&layer->reported))
+        replace_checkpoint(layer, quiet);
     atomic_store(&layer->saving.writes, false);
-    return may_write;
 }
 
 /* On rank 0, tells the user that the signal has caused a checkpoint. */
@@ -488,12 +499,12 @@ static void *run_checkpoints(void *data)
     add_interval(&when, layer->options.checkpoint);
     for (;;) {
         const int result = wait_for_checkpoint(layer, &when);
-        if (atomic_load(&layer->saving.stop))
+        if (atomic_load(&layer->saving.stop) || !begin_checkpoint(layer))
             return NULL;
-        const bool is_written = write_checkpoint(layer);
+        write_checkpoint(layer, false);
         if (result == ETIMEDOUT)
             add_interval(&when, layer->options.checkpoint);
-        else if (is_written)
+        else
             report_checkpoint(layer);
     }
 }
@@ -522,10 +533,10 @@ static int start_thread(struct layer *layer)
  * fails, that is reported. */
 void save_last_checkpoint(struct layer *layer)
 {
+    if (!layer->options.checkpoint)
+        return;
     atomic_store(&layer->saving.writes, true);
-    if (layer->options.checkpoint && !atomic_load(&is_ending) && !atomic_load(&layer->reported))
-        replace_checkpoint(layer, true);
-    atomic_store(&layer->saving.writes, false);
+    write_checkpoint(layer, true);
 }
 
 /* The thread may be writing to a slow file system, so this thread sleeps while it waits. It does
@@ -541,8 +552,6 @@ void save_pause_checkpoints(struct layer *layer)
 void save_resume_checkpoints(struct layer *layer)
 {
     atomic_store(&layer->saving.paused, false);
-    if (atomic_exchange(&layer->saving.missed, false))
-        sem_post(&layer->saving.wanted);
 }
 
 void save_start_checkpoints(struct layer *layer)
