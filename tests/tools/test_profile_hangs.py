@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from findings_support import PROGRAMS, SOURCES
@@ -183,6 +184,25 @@ def test_a_signal_asks_for_the_data_of_a_job_that_hangs(tmp_path):
         assert job.process.poll() is None
         assert [load(path)["ending"] for path in job.paths] == ["checkpoint"] * ranks
     assert (first["rank"], first["peer"]) == (rank, peer)
+
+
+def catches(folder, number, rank):
+    """Returns whether a rank has a handler for a signal."""
+    try:
+        status = Path(f"/proc/{int((folder / f'pid.{rank}').read_text())}/status").read_text()
+    except (OSError, ValueError):
+        return False
+    return bool(int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> (number - 1) & 1)
+
+
+def test_a_signal_asks_for_the_data_of_a_process_that_waits_in_init(tmp_path):
+    with Job(tmp_path, "starting", 2, options=REQUESTED) as job:
+        assert holds(lambda: catches(tmp_path, signal.SIGUSR2, 0), SECONDS), job.describe()
+        os.kill(int((tmp_path / "pid.0").read_text()), signal.SIGUSR2)
+        assert holds(job.paths[0].exists, SECONDS), job.describe()
+        assert job.process.poll() is None
+    flight, = load(job.paths[0])["in_flight"]
+    assert flight["name"] == "MPI_Init" and f"(hangs.c:{line_of('starting')})" in print_report(*job.paths[:1])
 
 
 def test_checkpoints_go_on_while_a_process_waits_in_finalize(tmp_path):

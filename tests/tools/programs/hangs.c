@@ -2,7 +2,7 @@
 /*
  * Programs that hang: hangs CASE. Comments mark lines in which ranks wait. Each comment consists of
  * the name of the case, and of the rank if the ranks wait in different lines. Each process first
- * writes its process ID to the file pid.RANK.
+ * writes its process ID to the file pid.RANK. In the case `starting`, rank 1 never calls MPI_Init.
  */
 #include <mpi.h>
 
@@ -170,9 +170,25 @@ static void write_pid(void)
     }
 }
 
+/* Writes the file of this process, and does not return on rank 1. */
+static void hang_before_init(void)
+{
+    const char *const variables[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *const text = getenv(variables[i]);
+        if (text)
+            rank = atoi(text);
+    }
+    write_pid();
+    while (rank == 1)
+        pause();
+}
+
 int main(int argc, char **argv)
 {
-    MPI_Init(&argc, &argv);
+    if (argc > 1 && !strcmp(argv[1], "starting"))
+        hang_before_init();
+    MPI_Init(&argc, &argv); /* starting */
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     write_pid();

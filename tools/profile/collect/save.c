@@ -711,11 +711,17 @@ static bool is_ours(const struct sigaction *action)
     return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == handle_save_signal;
 }
 
+static void install_save_handler(int number)
+{
+    const struct sigaction ours = {.sa_handler = handle_save_signal,
+                                   .sa_flags = SA_RESTART | SA_ONSTACK};
+    QMPIX_Tool_sigaction(number, &ours, NULL, true);
+}
+
 static void watch_save_signal(struct layer *layer)
 {
     const int number = layer->options.save_signal;
-    struct sigaction before,
-        ours = {.sa_handler = handle_save_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
+    struct sigaction before;
     if (!number || layer->saving.watches ||
         QMPIX_Tool_sigaction(number, NULL, &before, false) != MPI_SUCCESS)
         return;
@@ -725,7 +731,18 @@ static void watch_save_signal(struct layer *layer)
                     "itself\n  hint: choose another signal",
                     layer->tool_id, layer->rank, number);
     else if (!is_ours(&before))
-        QMPIX_Tool_sigaction(number, &ours, NULL, true);
+        install_save_handler(number);
+}
+
+/* Does nothing if the signal does not have its usual effect. watch_save_signal says so later. */
+void save_watch_early(struct layer *layer)
+{
+    const int number = layer->options.save_signal;
+    struct sigaction before;
+    if (number && QMPIX_Tool_sigaction(number, NULL, &before, false) == MPI_SUCCESS &&
+        tool_end_can_replace(&before))
+        install_save_handler(number);
+    save_start_checkpoints(layer);
 }
 
 static void unwatch_save_signal(const struct layer *layer)

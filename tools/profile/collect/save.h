@@ -47,6 +47,10 @@ void save_remove_checkpoint(struct layer *layer);
 
 /* ---- Fatal signals --------------------------------------------------------------------------- */
 
+/* Handles the signal of the option save-signal= and starts the thread that writes checkpoints,
+ * because MPI_Init may never return. Call this before MPI_Init. */
+void save_watch_early(struct layer *layer);
+
 /* Handles fatal signals, and the signals of the option save-signal=, from now on. Further calls
  * only matter for layers that were added meanwhile. Call this in the thread that begins MPI. */
 void save_watch_signals(void);

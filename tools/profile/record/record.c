@@ -144,15 +144,17 @@ static void check_sync(struct layer *layer, bool is_in_session)
 
 static void begin_profile(struct layer *layer, MPI_Session session)
 {
+    save_pause_checkpoints(layer);
     ticks_refine();
     layer->has_begun = true;
     if (session == MPI_SESSION_NULL)
         check_sync(layer, false);
     objects_begin(layer, session);
     save_watch_signals();
-    save_start_checkpoints(layer);
     processor_begin();
     regions_begin(layer);
+    save_resume_checkpoints(layer);
+    save_start_checkpoints(layer);
 }
 
 /* Handles MPI_Finalize of a program that has an open session. The report at the end of the session,
@@ -281,6 +283,10 @@ __attribute__((noinline)) static bool control_before(struct layer *layer, const 
                                                      const QMPIX_Word *word)
 {
     switch (call->function->number) {
+    case MPI_INIT_T:
+    case MPI_INIT_THREAD_T:
+        save_watch_early(layer);
+        break;
     case MPI_FINALIZE_T:
         begin_finalize(layer, call, word);
         return true;
