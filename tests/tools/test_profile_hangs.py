@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: MIT
 """The first finding of profile explains why a job hangs: which ranks wait in which calls, and for which rank."""
-import contextlib
 import json
-import os
 import re
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import pytest
-from findings_support import PROGRAMS, SOURCES
-from processors import processors
-from profile_support import TOOL_PATH, load
-from support import ASAN, LIBQMPI, MPI_NAME, QMPI, clean_environment, launch
+from findings_support import SOURCES
+from hang_support import SECONDS, Job, holds
+from profile_support import load
+from support import QMPI, clean_environment
 
-SECONDS = 60
 DEADLOCK = "deadlock"
 REQUESTED = ",save-signal=SIGUSR2"
 
@@ -70,48 +66,6 @@ CASES = {
         f"Rank 0 has waited in {at('MPI_Barrier', 'part 0')} for TIME; rank 2 is in "
         f"{at('MPI_Recv from rank 0', 'part 2')}: it never arrives"]),
 }
-
-
-class Job:
-    """A job that hangs. By default, its processes save their data each second. Ranks of MPICH sleep while they wait
-    (yielding.c), so they share a processor."""
-
-    def __init__(self, folder, case, ranks, options=",checkpoint=1"):
-        self.held = contextlib.ExitStack()
-        self.held.enter_context(processors(1 if MPI_NAME == "mpich" else ranks))
-        self.paths = [folder / f"r{rank}.json" for rank in range(ranks)]
-        self.folder, self.ranks = folder, ranks
-        environment = {**clean_environment(), "QMPI_TOOL_PATH": TOOL_PATH,
-                       "QMPI_TOOLS": f"profile,output=r%r.json{options}"}
-        libraries = ":".join(filter(None, [ASAN, str(LIBQMPI)]))
-        self.messages = self.held.enter_context(open(folder / "messages", "w+", encoding="utf-8", errors="replace"))
-        self.process = subprocess.Popen(
-            [*launch(ranks, LD_PRELOAD=libraries), PROGRAMS / "tools_hangs", case], cwd=folder, env=environment,
-            stdin=subprocess.DEVNULL, stdout=self.messages, stderr=self.messages, start_new_session=True)
-
-    def signal(self, number):
-        for rank in range(self.ranks):
-            try:
-                os.kill(int((self.folder / f"pid.{rank}").read_text()), number)
-            except (OSError, ValueError):
-                pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.signal(signal.SIGKILL)
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.communicate(timeout=SECONDS)
-        self.held.close()
-
-    def describe(self):
-        """Returns what is known of a job that does not do what it should."""
-        self.messages.seek(0)
-        return f"status {self.process.poll()}, {sorted(os.listdir(self.folder))}, {self.messages.read()}"
 
 
 def print_report(*arguments):
@@ -186,19 +140,9 @@ def test_a_signal_asks_for_the_data_of_a_job_that_hangs(tmp_path):
     assert (first["rank"], first["peer"]) == (rank, peer)
 
 
-def catches(folder, number, rank):
-    """Returns whether a rank has a handler for a signal."""
-    try:
-        status = Path(f"/proc/{int((folder / f'pid.{rank}').read_text())}/status").read_text()
-    except (OSError, ValueError):
-        return False
-    return bool(int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> (number - 1) & 1)
-
-
 def test_a_signal_asks_for_the_data_of_a_process_that_waits_in_init(tmp_path):
     with Job(tmp_path, "starting", 2, options=REQUESTED) as job:
-        assert holds(lambda: catches(tmp_path, signal.SIGUSR2, 0), SECONDS), job.describe()
-        os.kill(int((tmp_path / "pid.0").read_text()), signal.SIGUSR2)
+        job.signal_in_init(signal.SIGUSR2)
         assert holds(job.paths[0].exists, SECONDS), job.describe()
         assert job.process.poll() is None
     flight, = load(job.paths[0])["in_flight"]
@@ -242,14 +186,6 @@ def test_a_single_file_says_for_whom_its_rank_waits_and_which_data_is_missing(tm
     assert "the files of all ranks" in finding["advice"]
     finding, *_ = find(job.paths[:1])
     assert says(finding, ["the data of ranks 1, 2 is missing"])
-
-
-def holds(check, seconds):
-    """Waits until the result of `check` is true or the time is over. Returns the last result."""
-    end = time.monotonic() + seconds
-    while not check() and time.monotonic() < end:
-        time.sleep(.1)
-    return check()
 
 
 def end_by_signal(folder, case, ranks):

@@ -9,11 +9,13 @@ import io
 import json
 import re
 import shutil
+import signal
 import subprocess
 
 import open_mpi
 import perfetto_reader
 import pytest
+from hang_support import Job
 from support import ASAN, HAS_SESSIONS, LIBQMPI, MPI_VERSION, OPEN_MPI, QMPI, clean_environment, wait_until
 from trace_support import CALLS, MANY, PAUSES, SIZES, STEPS, TOOL_PATH, qmpi_trace, read, run, sections, tell, trace
 
@@ -605,6 +607,13 @@ def test_a_signal_saves_the_ring_buffer(tmp_path):
     """The events are in the file after the signal, while the process still runs."""
     with killed(tmp_path, "trace,format=own,buffer=ring,save-signal=SIGUSR2", "calls=1000", "usr2") as path:
         assert wait_until(lambda: calls_in(path) >= 1000)
+
+
+def test_a_signal_does_not_end_a_process_that_waits_in_init(tmp_path):
+    with Job(tmp_path, "starting", 2, options=",save-signal=SIGUSR2", tool="trace,format=own,buffer=ring") as job:
+        job.signal_in_init(signal.SIGUSR2)
+        with pytest.raises(subprocess.TimeoutExpired):
+            job.process.wait(timeout=1)
 
 
 def calls_in(path):

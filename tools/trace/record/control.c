@@ -178,7 +178,7 @@ QMPI_COMPUTES static void start_recording(struct layer *layer, MPI_Session sessi
         atomic_fetch_or(&layer->omits, (unsigned)TRACE_OMITS_BEGINNING);
     if (!layer->has_started)
         set_window(layer);
-    process_file_watch_save_signal(layer);
+    process_file_watch_save_signal(layer, false);
     process_file_watch_termination();
     if (session == MPI_SESSION_NULL && !layer->has_started &&
         tool_world_create_comm(layer->tool_id, &comm)) {
@@ -370,6 +370,10 @@ bool control_before(struct recorder *recorder, const QMPIX_Call *call, struct fl
                     bool is_on)
 {
     switch (call->function->number) {
+    case MPI_INIT_T:
+    case MPI_INIT_THREAD_T:
+        process_file_watch_save_signal(recorder->layer, true);
+        return false;
     case MPI_FINALIZE_T:
         begin_finalize(recorder, flight->word);
         return false;

@@ -255,13 +255,15 @@ static bool is_not_handled(const struct sigaction *action)
            (action->sa_handler == SIG_DFL || action->sa_handler == handle_save_signal);
 }
 
-void process_file_watch_save_signal(const struct layer *layer)
+void process_file_watch_save_signal(const struct layer *layer, bool is_early)
 {
     const int number = layer->options.save_signal;
     struct sigaction before, ours;
     if (!number || QMPIX_Tool_sigaction(number, NULL, &before, false) != MPI_SUCCESS)
         return;
     if (!is_not_handled(&before)) {
+        if (is_early)
+            return;
         qmpi_printf(
             "trace (layer %d): rank %d: save-signal=: the program handles signal %d itself\n"
             "  hint: choose another signal, or write 1 to the control variable "
