@@ -218,9 +218,9 @@ static bool combine(uint64_t operation, struct value *left, const struct value *
 /*
  * Reads one of the expressions that compilers and linkers use. In functions that realign the stack,
  * this is fp + offset, or the word that is stored there (`is_stored`). In functions with scalable
- * vectors in their frame, it may also be sp or fp + offset + the size of the vectors. In the code
- * of linkers through which functions are called (PLT), it is sp + 8, or sp + 16 after an
- * instruction that the lowest bits of the address determine.
+ * vectors in their frame, it may also be sp or fp + offset + the size of the vectors. In the
+ * linker's code through which functions of libraries are called (PLT), it is sp + 8, or sp + 16
+ * after the instruction that pushes a word; the lowest bits of the address tell which.
  */
 static bool read_expression(const struct program *program, struct qmpi_frame_bytes *reader,
                             struct value *value, bool *is_stored)

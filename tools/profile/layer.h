@@ -141,8 +141,9 @@ struct layer_saving {
     bool watches; /* save_watch_signals has dealt with the signal of save-signal=. */
     bool runs;
     atomic_bool stop;
-    atomic_bool writes; /* A checkpoint is being written. */
-    atomic_bool paused; /* No checkpoint may be written now. */
+    bool names_early;  /* The file of the process was named before MPI told the rank. */
+    atomic_int writes; /* the number of threads that write a checkpoint */
+    atomic_int paused; /* While this is not 0, no checkpoint may be written. */
     pthread_t thread;
     sem_t wanted; /* posted to ask for a checkpoint (also by signal handlers), or to stop */
 };

@@ -168,7 +168,7 @@ QMPI_COMPUTES static bool gather_ranks(struct layer *layer, MPI_Comm comm)
         print_notice(layer, &notice);
     if (reports && result) {
         /* If output= contains %r, the checkpoint may have the same name as the result. Therefore,
-         * the checkpoint is removed before the result is written, and no other one is written.
+         * the checkpoint is removed before the result is written, and no further one may follow.
          * Otherwise, finish_gather would remove the result. */
         save_stop_checkpoints(layer);
         save_remove_checkpoint(layer);

@@ -9,8 +9,8 @@
 /* Merges the results of the processes of MPI_COMM_WORLD that have the layer. The first of them, the
  * one with the lowest rank, writes the merged result. All of them must call this before
  * MPI_Finalize runs. If an MPI call fails in a process, this process writes its own result when it
- * exits. While the processes wait for each other, the thread may write checkpoints; afterwards, it
- * does not run. */
+ * exits. While the processes wait for each other, the thread that writes checkpoints (save.h) runs
+ * on. Afterwards, it does not run. */
 void gather_world(struct layer *layer);
 
 /* Does the same for the processes of `comm`, all of which have the layer, and frees `comm`. */

@@ -85,6 +85,8 @@ static bool name_process_file(struct layer *layer, const char *part, struct tool
                                             .folder = layer->folder};
     *output = (struct tool_output){.number = 0};
     const bool good = pattern && tool_output_make(output, &names);
+    /* Such files may be written in MPI_Init, before the processes of other ranks have begun. */
+    output->is_early = !layer->has_begun || layer->options.checkpoint || layer->options.save_signal;
     free(pattern);
     return good;
 }
@@ -98,6 +100,7 @@ static struct tool_output *process_file(struct layer *layer)
     if (output->path && output->rank == layer->rank)
         return output;
     tool_output_clear(output);
+    layer->saving.names_early = !layer->has_begun;
     return name_process_file(layer, NULL, output) ? output : NULL;
 }
 
@@ -447,7 +450,8 @@ static void replace_checkpoint(struct layer *layer, bool quiet)
     free(problem);
 }
 
-/* Waits while checkpoints are paused. Returns false if the thread is to stop. */
+/* Waits while checkpoints are paused. Returns false if the thread is to stop. Otherwise, the caller
+ * calls end_checkpoint. */
 static bool begin_checkpoint(struct layer *layer)
 {
     const struct timespec moment = {0, 1000000};
@@ -457,11 +461,16 @@ static bool begin_checkpoint(struct layer *layer)
                 return false;
             nanosleep(&moment, NULL);
         }
-        atomic_store(&layer->saving.writes, true);
+        atomic_fetch_add(&layer->saving.writes, 1);
         if (!atomic_load(&layer->saving.paused))
             return true;
-        atomic_store(&layer->saving.writes, false);
+        atomic_fetch_sub(&layer->saving.writes, 1);
     }
+}
+
+static void end_checkpoint(struct layer *layer)
+{
+    atomic_fetch_sub(&layer->saving.writes, 1);
 }
 
 /* Writes no checkpoint if the process is ending or has reported, because the final file is more
@@ -470,13 +479,13 @@ static void write_checkpoint(struct layer *layer, bool quiet)
 {
     if (!atomic_load(&is_ending) && !atomic_load(&layer->reported))
         replace_checkpoint(layer, quiet);
-    atomic_store(&layer->saving.writes, false);
 }
 
 /* On rank 0, tells the user that the signal has caused a checkpoint. */
 static void report_checkpoint(struct layer *layer)
 {
-    if (layer->rank == 0 && layer->saved && !atomic_load(&layer->reported))
+    const bool knows_rank = layer->has_begun || qmpi_launcher_rank() >= 0;
+    if (knows_rank && layer->rank == 0 && layer->saved && !atomic_load(&layer->reported))
         qmpi_printf("profile (layer %d): rank 0: its data so far is in %s", layer->tool_id,
                     tool_output_claim(process_file(layer), false));
 }
@@ -506,6 +515,7 @@ static void *run_checkpoints(void *data)
             add_interval(&when, layer->options.checkpoint);
         else
             report_checkpoint(layer);
+        end_checkpoint(layer);
     }
 }
 
@@ -535,23 +545,25 @@ void save_last_checkpoint(struct layer *layer)
 {
     if (!layer->options.checkpoint)
         return;
-    atomic_store(&layer->saving.writes, true);
+    atomic_fetch_add(&layer->saving.writes, 1);
     write_checkpoint(layer, true);
+    end_checkpoint(layer);
 }
 
-/* The thread may be writing to a slow file system, so this thread sleeps while it waits. It does
- * not wait for a lock, which it would hold if it called `exit` before the end of the pause. */
+/* Sleeps while it waits, because a checkpoint may take long on a slow file system. `paused` is no
+ * lock: if the caller's thread calls `exit` during the pause, save_stop_checkpoints must still be
+ * able to stop the thread that writes checkpoints. */
 void save_pause_checkpoints(struct layer *layer)
 {
     const struct timespec moment = {0, 100000};
-    atomic_store(&layer->saving.paused, true);
+    atomic_fetch_add(&layer->saving.paused, 1);
     while (atomic_load(&layer->saving.writes))
         nanosleep(&moment, NULL);
 }
 
 void save_resume_checkpoints(struct layer *layer)
 {
-    atomic_store(&layer->saving.paused, false);
+    atomic_fetch_sub(&layer->saving.paused, 1);
 }
 
 void save_start_checkpoints(struct layer *layer)
@@ -581,6 +593,16 @@ void save_stop_checkpoints(struct layer *layer)
     if (layer->saving.runs)
         stop_thread(layer);
     pthread_mutex_unlock(&stopping);
+}
+
+void save_correct_name(struct layer *layer)
+{
+    struct tool_output *output = &layer->process_output;
+    if (!output->path || !layer->saving.names_early ||
+        (output->rank == layer->rank && !tool_run_is_child()))
+        return;
+    save_remove_checkpoint(layer);
+    tool_output_clear(output);
 }
 
 void save_remove_checkpoint(struct layer *layer)
@@ -734,7 +756,8 @@ static void watch_save_signal(struct layer *layer)
         install_save_handler(number);
 }
 
-/* Does nothing if the signal does not have its usual effect. watch_save_signal says so later. */
+/* Leaves the signal as it is unless it has its usual effect. watch_save_signal then prints the
+ * message. */
 void save_watch_early(struct layer *layer)
 {
     const int number = layer->options.save_signal;

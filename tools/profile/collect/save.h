@@ -42,6 +42,10 @@ void save_last_checkpoint(struct layer *layer);
 /* Stops the thread that writes checkpoints, and waits for a checkpoint that is being written. */
 void save_stop_checkpoints(struct layer *layer);
 
+/* Removes a checkpoint that was written in MPI_Init, if its name lacks the rank or contains another
+ * one than that of MPI. Call this when the rank is known, while checkpoints are paused. */
+void save_correct_name(struct layer *layer);
+
 /* Removes the checkpoint, if there is one. Call this when the data is in the result of the job. */
 void save_remove_checkpoint(struct layer *layer);
 

@@ -144,16 +144,20 @@ static void check_sync(struct layer *layer, bool is_in_session)
 
 static void begin_profile(struct layer *layer, MPI_Session session)
 {
-    save_pause_checkpoints(layer);
+    /* All layers are paused, because they share what processor_begin sets. */
+    for (struct layer *other = layer_list; other; other = other->next)
+        save_pause_checkpoints(other);
     ticks_refine();
     layer->has_begun = true;
     if (session == MPI_SESSION_NULL)
         check_sync(layer, false);
     objects_begin(layer, session);
+    save_correct_name(layer);
     save_watch_signals();
     processor_begin();
     regions_begin(layer);
-    save_resume_checkpoints(layer);
+    for (struct layer *other = layer_list; other; other = other->next)
+        save_resume_checkpoints(other);
     save_start_checkpoints(layer);
 }
 
@@ -214,6 +218,8 @@ static void finish_world(struct layer *layer)
     gather_world(layer);
     call_hide_early(layer, word);
     save_unwatch_signals();
+    if (layer->has_failed)
+        save_start_checkpoints(layer); /* This process reports at its exit. */
 }
 
 void record_finalize(int tool_id, uint64_t ticks)

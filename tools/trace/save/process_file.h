@@ -25,8 +25,8 @@ void process_file_start_all(struct layer *layer, MPI_Comm comm);
 bool process_file_start_early(struct layer *layer);
 
 /* Installs the handler of save-signal=, or prints a message if the program handles this signal
- * itself. `is_early`: MPI_Init begins, and may never return; the next call prints the message. May
- * be called repeatedly. */
+ * itself. If `is_early` is true (MPI_Init begins, and may never return), no message is printed; the
+ * call after MPI_Init prints it. May be called repeatedly. */
 void process_file_watch_save_signal(const struct layer *layer, bool is_early);
 
 /* Makes the writer write everything that has been recorded, also the contents of a ring. Any thread
