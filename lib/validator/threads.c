@@ -23,7 +23,7 @@ static const struct qmpi_validate_host *host;
 struct thread {
     struct thread *next;
     int tool_id;
-    _Atomic pid_t tid; /* 0 if it is unknown */
+    _Atomic pid_t tid; /* 0 if it is unknown or the thread has not run yet */
     _Atomic bool ended;
     const QMPIX_Function *function; /* the function in whose call it was created */
     const char *where;              /* what ran in the layer then */
@@ -325,7 +325,9 @@ void validator_threads_check_end(void)
     struct thread *const all = threads;
     pthread_mutex_unlock(&lock);
     for (const struct thread *thread = all; thread; thread = thread->next) {
-        if (!thread->tool_id || thread->ended || !thread->tid || !exists(thread->tid))
+        /* A thread without an ID has been created and has not run yet. */
+        const bool is_over = thread->ended || (thread->tid && !exists(thread->tid));
+        if (!thread->tool_id || is_over)
             continue;
         char *detail = qmpi_format("starts a thread in its %s that is still running when the "
                                    "process exits",

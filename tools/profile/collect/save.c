@@ -85,8 +85,8 @@ static bool name_process_file(struct layer *layer, const char *part, struct tool
                                             .folder = layer->folder};
     *output = (struct tool_output){.number = 0};
     const bool good = pattern && tool_output_make(output, &names);
-    /* Such files may be written in MPI_Init, before the processes of other ranks have begun. */
-    output->is_early = !layer->has_begun || layer->options.checkpoint || layer->options.save_signal;
+    /* Checkpoints may be written in MPI_Init, before the processes of other ranks have begun. */
+    output->is_early = layer->options.checkpoint || layer->options.save_signal;
     free(pattern);
     return good;
 }
