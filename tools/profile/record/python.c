@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* ---- Layouts --------------------------------------------------------------------------------- */
 
@@ -152,12 +154,34 @@ static bool find_interpreter(void)
 
 /* ---- Reading objects ------------------------------------------------------------------------- */
 
-/* Reads a pointer from memory that is known to exist. */
+/* Whether the frames of this thread may be removed while they are read. An interpreter that ends
+ * removes the frames of all threads but that which ends it, and does not wait for threads that call
+ * code other than Python's. The thread that ends it is usually the first one of the process. */
+enum { NOT_ASKED, STAY, MAY_VANISH };
+static _Thread_local int frames_here __attribute__((tls_model("initial-exec")));
+
+static void ask_for_frames(void)
+{
+    if (frames_here == NOT_ASKED)
+        frames_here = syscall(SYS_gettid) == getpid() ? STAY : MAY_VANISH;
+}
+
+/* Reads a part of a frame, or of an object to which a frame refers. Returns false if it does not
+ * exist any more. ask_for_frames must have been called. */
+static inline bool copy_at(void *to, const void *object, size_t offset, size_t size)
+{
+    const char *const from = (const char *)object + offset;
+    if (__builtin_expect(frames_here == MAY_VANISH, 0))
+        return tool_safe_copy(to, from, size);
+    memcpy(to, from, size);
+    return true;
+}
+
+/* Returns NULL if the pointer does not exist any more. */
 static inline const void *pointer_at(const void *object, size_t offset)
 {
     const void *pointer;
-    memcpy(&pointer, (const char *)object + offset, sizeof pointer);
-    return pointer;
+    return copy_at(&pointer, object, offset, sizeof pointer) ? pointer : NULL;
 }
 
 /* Since 3.14, CPython marks some references in the lowest bits. */
@@ -481,9 +505,13 @@ static const struct place *get_place(const struct key *key)
  * NULL if there is none. */
 static const void *skip_other_frames(const void *frame)
 {
-    while (frame && ((const signed char *)frame)[layout.owner] >= FIRST_OTHER_OWNER)
+    signed char owner;
+    while (frame && copy_at(&owner, frame, layout.owner, sizeof owner)) {
+        if (owner < FIRST_OTHER_OWNER)
+            return frame;
         frame = pointer_at(frame, layout.previous);
-    return frame;
+    }
+    return NULL;
 }
 
 /* Checks, with reads that cannot fault, whether the layout leads to objects of the right types. */
@@ -525,6 +553,7 @@ static inline const void *find_frame(void)
     }
     if (right != RIGHT)
         return NULL;
+    ask_for_frames();
     const void *frame = pointer_at(state, layout.frame);
     if (layout.is_nested && frame)
         frame = pointer_at(frame, layout.nested_frame);
@@ -535,9 +564,9 @@ static const struct place *find_place(const void *caller, const void *frame)
 {
     const char *code = unmark(pointer_at(frame, layout.code));
     int first_line;
-    if (!code || pointer_at(code, TYPE) != code_type)
+    if (!code || pointer_at(code, TYPE) != code_type ||
+        !copy_at(&first_line, code, layout.first_line, sizeof first_line))
         return NULL;
-    memcpy(&first_line, code + layout.first_line, sizeof first_line);
     struct key key = {.caller = caller,
                       .code = code,
                       .instruction = pointer_at(frame, layout.instruction),
@@ -545,11 +574,11 @@ static const struct place *find_place(const void *caller, const void *frame)
                       .name = pointer_at(code, layout.name),
                       .lines = pointer_at(code, layout.lines),
                       .first_line = first_line};
-    memcpy(&key.size, (const char *)key.lines + LENGTH, sizeof key.size);
-    if (__builtin_expect((size_t)key.size >= sizeof key.bytes, 1))
-        memcpy(key.bytes, (const char *)key.lines + BYTES_DATA, sizeof key.bytes);
-    else
-        memcpy(key.bytes, (const char *)key.lines + BYTES_DATA, (size_t)key.size);
+    if (!key.lines || !copy_at(&key.size, key.lines, LENGTH, sizeof key.size))
+        return NULL;
+    const bool is_short = (size_t)key.size < sizeof key.bytes;
+    if (!copy_at(key.bytes, key.lines, BYTES_DATA, is_short ? (size_t)key.size : sizeof key.bytes))
+        return NULL;
     return get_place(&key);
 }
 
