@@ -68,9 +68,9 @@ struct tool_output {
     /* `is_claimed` is true while the name with the current number is claimed. `is_said` is true if
      * tool_output_report has printed its message. */
     bool is_claimed, is_said;
-    /* The caller sets this before tool_output_claim if MPI is not initialized. Another rank of this
-     * program may then have written its file before this process began, so its file alone is no
-     * sign of an earlier program. */
+    /* The caller sets this before tool_output_claim if ranks may write their files before MPI_Init
+     * returns. Another rank of this program may then have written its file before this process
+     * began, so its file alone is no sign of an earlier program. */
     bool is_early;
     /* `number` is the number in the name, from 1, and `expected` is the number that all ranks are
      * expected to choose. Each is 0 until it has been chosen. */
